@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# wgk_module(<name> [DEPENDS <module>...] [LINK <library>...])
+#
+# One folder src/<name> is one module: its *.cpp become the static library wgk_<name>, its *_test.cpp the program
+# <name>_test (one CTest entry per GoogleTest case), its main.cpp (if any) the program that CMakeLists.txt beside it names.
+# A module without sources yet is skipped, a module that only has headers becomes an INTERFACE library.
+
+add_library(wgk_warnings INTERFACE)
+target_compile_options(wgk_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  $<$<BOOL:${WGK_WARNINGS_AS_ERRORS}>:-Werror>)
+
+function(wgk_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  set(dir "${CMAKE_CURRENT_SOURCE_DIR}/src/${name}")
+  file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cpp")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz|/main)\\.cpp$")
+  set(links)
+  foreach(module IN LISTS ARG_DEPENDS)
+    if(TARGET wgk_${module})
+      list(APPEND links wgk_${module})
+    endif()
+  endforeach()
+
+  if(sources)
+    add_library(wgk_${name} STATIC ${sources})
+    target_include_directories(wgk_${name} PUBLIC
+      "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
+    target_link_libraries(wgk_${name} PUBLIC ${links} ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:wgk_warnings>)
+  else()
+    add_library(wgk_${name} INTERFACE)
+    target_include_directories(wgk_${name} INTERFACE
+      "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
+    target_link_libraries(wgk_${name} INTERFACE ${links} ${ARG_LINK})
+  endif()
+
+  if(WGK_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE wgk_${name} wgk_warnings GTest::gtest_main GTest::gmock)
+    target_compile_definitions(${name}_test PRIVATE WGK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES LABELS unit)
+  endif()
+
+  if(EXISTS "${dir}/CMakeLists.txt")
+    add_subdirectory("${dir}")
+  endif()
+endfunction()

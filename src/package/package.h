@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loaded kernel package: metadata checked against digests, manifest normalised, templates at hand.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jinja/template.h"
+#include "package/contract.h"
+#include "package/manifest.h"
+#include "wgk/error.h"
+
+namespace wgk::package {
+
+// Where the files of build/webgpu/ come from: a folder, a cache snapshot, a map in memory. Paths as in the digest.
+class FileSource {
+ public:
+  virtual ~FileSource() = default;
+  virtual Result<std::string> read(std::string_view path) const = 0;
+  // Every file that is there (for finding unlisted ones); empty when it cannot be known.
+  virtual std::vector<std::string> list() const { return {}; }
+  // Where this is, for messages.
+  virtual std::string describe() const = 0;
+};
+
+using Sha256 = std::array<std::uint8_t, 32>;
+// The core links no crypto library: whoever loads a package hands in the digest function.
+using Sha256Function = Sha256 (*)(std::span<const std::byte> bytes);
+
+struct Metadata {
+  std::string name, id, license, manifest_spec;
+  std::int64_t version = 0;
+  std::vector<std::pair<std::string, std::string>> digests;                          // path -> base64
+  std::vector<std::pair<std::string, std::vector<std::string>>> variants;            // id -> templates
+};
+
+struct LoadOptions {
+  bool verify_digests = true;
+  std::optional<std::string> expected_op_id;
+  std::size_t max_file_bytes = std::size_t{32} << 20;
+  expr::Limits template_limits = {};
+  ManifestLimits manifest_limits = {};
+};
+
+// Immutable once loaded; shared by every kernel made from it.
+struct Package {
+  Metadata metadata;
+  Manifest manifest;
+  std::optional<Contract> contract;
+  std::string manifest_digest;     // base64, names this build in reports
+  std::string origin;              // FileSource::describe()
+
+  // The parsed template of a pass, includes expanded. Errors: "package/template", "template/...".
+  Result<std::shared_ptr<const jinja::Template>> find_template(std::string_view path) const;
+
+  std::vector<std::pair<std::string, Result<std::shared_ptr<const jinja::Template>>>> templates;   // sorted by path
+};
+
+Result<Metadata> read_metadata(std::string_view text);
+
+// Verifies digests before anything but metadata.json is parsed; reports every digest violation at once ("package/digest").
+Result<std::shared_ptr<const Package>> load(const FileSource& files, Sha256Function sha256, const LoadOptions& options = {});
+
+}  // namespace wgk::package
