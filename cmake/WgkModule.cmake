@@ -38,7 +38,7 @@ function(wgk_module name)
 
   if(WGK_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE wgk_${name} wgk_warnings GTest::gtest_main GTest::gmock)
+    target_link_libraries(${name}_test PRIVATE wgk_${name} wgk_warnings GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE WGK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS unit)
