@@ -27,4 +27,7 @@ enum class Style { kCompact, kPretty };
 // (two blanks of indentation, arrays of scalars on one line).
 std::string write(const Value& value, Style style = Style::kCompact);
 
+// A string as JSON.stringify quotes it.
+void append_quoted(std::string& out, std::string_view text);
+
 }  // namespace wgk::json
