@@ -2,7 +2,6 @@
 #include "json/cursor.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 # name and renamed when it is whole, so that a root with that name can be used without a lock. Mounts are made in private
 # mount namespaces only: when the last process of a run is gone, nothing of it is left but the temporary folder.
 
-ROOT_NEEDS_MIB=${WGK_DEV_NEED_MIB:-3000}
+ROOT_NEEDS_MIB=${WGK_DEV_NEED_MIB:-2500}
 
 packages_file() { printf '%s\n' "${WGK_DEV_PACKAGES:-$REPO/packages.txt}"; }
 list_packages() { "$REPO/tools/dev/list-packages" "$(packages_file)" "$@"; }

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# ./dev test: an ordered list of stages. A stage is a function stage_NAME whose output goes to build/test/NAME.log; it passes
+# with status 0, fails with any other, and is skipped with 77 (its last line then says why). To add a stage, write the
+# function and put the name where it belongs in STAGES. A stage sees WGK_TEST_FULL=1 when --full was given.
+
+STAGES=(format text includes build unit purity sanitizers dev)
+
+stage_format() { cmd_fmt --check; }
+stage_text() { lint_text; }
+
+stage_includes() {
+  lint_includes && inside python3 tests/dev/check_includes_test.py
+}
+
+stage_build() { build release all; }
+
+# GoogleTest programs beside the sources; those that need a device use the one that is there, llvmpipe if none.
+stage_unit() { inside ctest --test-dir build/release --output-on-failure -j 2 --no-tests=error; }
+
+stage_purity() { inside python3 tools/check_purity.py build/release; }
+
+CORE_TESTS=(base_test json_test expr_test jinja_test package_test plan_test)
+
+stage_sanitizers() {
+  local test
+  build asan "${CORE_TESTS[@]}" || return 1
+  for test in "${CORE_TESTS[@]}"; do
+    inside env UBSAN_OPTIONS=print_stacktrace=1 "build/asan/$test" --gtest_brief=1 || return 1
+  done
+}
+
+# ./dev itself, from outside.
+stage_dev() {
+  local test rc=0
+  for test in "$REPO"/tests/dev/*_test.sh; do
+    bash "$test" || rc=1
+  done
+  return "$rc"
+}
+
+list_stages() { printf '%s\n' "${STAGES[@]}"; }
+
+# run_stage NAME: runs one, shows a line when it is done, and notes the result.
+run_stage() {
+  local name=$1 log=$REPO/build/test/$1.log start=$SECONDS rc=0 pid note=
+  [ -t 2 ] || say "[ .... ] $name"
+  ("stage_$name") >"$log" 2>&1 </dev/null &
+  pid=$!
+  STEP_PID=$pid
+  if [ -t 2 ]; then show_progress "$pid" "$name" "$log"; else show_heartbeat "$pid" "$log"; fi
+  wait "$pid" || rc=$?
+  STEP_PID=
+  case $rc in
+    0) note=passed ;;
+    77) note="skipped: $(tail -n 1 "$log")" ;;
+    *)
+      note="FAILED, see $log"
+      tail -n 60 "$log" >&2
+      ;;
+  esac
+  RESULTS+=("$(printf '%-12s %4s s  %s' "$name" "$((SECONDS - start))" "$note")")
+  say "[$((SECONDS - start)) s] $name: $note"
+  [ "$rc" = 0 ] || [ "$rc" = 77 ] || FAILED=$((FAILED + 1))
+}
+
+# Where there is no terminal, a sign of life every half minute.
+show_heartbeat() {
+  local pid=$1 log=$2 shown=$SECONDS
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    if [ $((SECONDS - shown)) -ge 30 ]; then
+      shown=$SECONDS
+      say "         $(tail -n 1 "$log" | tr -cd '[:print:]' | cut -c1-100)"
+    fi
+  done
+}
+
+cmd_test() {
+  local selected=() name start=$SECONDS
+  export WGK_TEST_FULL=${WGK_TEST_FULL:-0}
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --full) WGK_TEST_FULL=1 ;;
+      --list)
+        list_stages
+        return
+        ;;
+      -*) usage_error "test: unknown option '$1'; expected --full or --list" ;;
+      *)
+        [ "$(type -t "stage_$1")" = function ] || usage_error "test: no stage '$1'; there are: ${STAGES[*]}"
+        selected+=("$1")
+        ;;
+    esac
+    shift
+  done
+  [ ${#selected[@]} -gt 0 ] || selected=("${STAGES[@]}")
+  need check
+  mkdir -p "$REPO/build/test"
+  RESULTS=() FAILED=0
+  for name in "${selected[@]}"; do run_stage "$name"; done
+  say ""
+  printf '%s\n' "${RESULTS[@]}"
+  printf '%s of %s stages passed or skipped, %s failed, %s s\n' "$((${#selected[@]} - FAILED))" "${#selected[@]}" "$FAILED" "$((SECONDS - start))"
+  [ "$FAILED" = 0 ]
+}
