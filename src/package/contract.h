@@ -9,6 +9,7 @@
 
 #include "expr/expression.h"
 #include "jinja/template.h"
+#include "package/manifest.h"
 #include "wgk/error.h"
 
 namespace wgk::package {
@@ -47,5 +48,8 @@ struct Contract {
 
 // Errors: "package/contract" with the JSON path.
 Result<Contract> read_contract(const Json& json);
+
+// Every port, attribute and variant that the contract names must be in the manifest.
+Status check_contract(const Contract& contract, const Manifest& manifest);
 
 }  // namespace wgk::package

@@ -43,6 +43,9 @@ struct Metadata {
 
 struct LoadOptions {
   bool verify_digests = true;
+  // As the published loader does: only manifest.json is judged at once; what is wrong with a template (also its digest)
+  // is the error of find_template, and other files are never looked at.
+  bool defer_files = false;
   std::optional<std::string> expected_op_id;
   std::size_t max_file_bytes = std::size_t{32} << 20;
   expr::Limits template_limits = {};

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every object of a manifest has in common: comments, forbidden keys, members read with JavaScript's eyes.
+#include "package/manifest_reader.h"
+#include "package/names.h"
+
+namespace wgk::package {
+namespace {
+
+std::string member_path(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+std::string item_path(const std::string& path, std::size_t index) {
+  return path + "[" + std::to_string(index) + "]";
+}
+
+}  // namespace
+
+Result<Json> without_comments(const Json& json, const std::string& path) {
+  if (const Json::Array* items = json.if_array()) {
+    Json::Array kept;
+    kept.reserve(items->size());
+    for (const Json& item : *items) {
+      WGK_ASSIGN(Json clean, without_comments(item, item_path(path, kept.size())));
+      kept.push_back(std::move(clean));
+    }
+    return Json(std::move(kept));
+  }
+  const Json::Object* members = json.if_object();
+  if (members == nullptr) return json;
+  Json::Object kept;
+  kept.reserve(members->size());
+  for (const auto& [key, value] : *members) {
+    const std::string inner = member_path(path, key);
+    if (key == "$comment") {
+      if (!value.is_string()) return failure(kManifestError, inner + ": a comment must be a string");
+      continue;
+    }
+    WGK_ASSIGN(Json clean, without_comments(value, inner));
+    kept.emplace_back(key, std::move(clean));
+  }
+  return Json(std::move(kept));
+}
+
+Status refuse_prototype_names(const Json& json, const std::string& path, std::string_view code) {
+  if (const Json::Array* items = json.if_array()) {
+    for (std::size_t i = 0; i < items->size(); ++i) WGK_TRY(refuse_prototype_names((*items)[i], item_path(path, i), code));
+  }
+  if (const Json::Object* members = json.if_object()) {
+    for (const auto& [key, value] : *members) {
+      const std::string inner = member_path(path, key);
+      if (is_prototype_name(key)) {
+        return failure(code, inner + ": the key '" + key + "' is the name of a member of JavaScript's Object.prototype");
+      }
+      WGK_TRY(refuse_prototype_names(value, inner, code));
+    }
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, Cursor>> loose_entries(const Cursor& value) {
+  std::vector<std::pair<std::string, Cursor>> entries;
+  if (auto members = value.value().is_object() ? value.members() : Result<std::vector<std::pair<std::string, Cursor>>>{}) {
+    entries = *std::move(members);
+  }
+  if (!value.value().is_array()) return entries;
+  if (auto items = value.items()) {
+    for (std::size_t i = 0; i < items->size(); ++i) entries.emplace_back(std::to_string(i), (*items)[i]);
+  }
+  return entries;
+}
+
+Result<std::string> text_member(const Cursor& object, std::string_view key, bool non_empty) {
+  const std::optional<Cursor> member = object.find(key);
+  if (!member) return std::string();
+  WGK_ASSIGN(std::string text, member->string());
+  if (non_empty && text.empty()) return member->fail("must not be empty");
+  return text;
+}
+
+Result<bool> flag_member(const Cursor& object, std::string_view key, bool otherwise) {
+  const std::optional<Cursor> member = object.find(key);
+  if (!member) return otherwise;
+  return member->boolean();
+}
+
+Status expect_object(const Cursor& value) {
+  if (value.value().is_object()) return {};
+  return value.fail("must be an object");
+}
+
+}  // namespace wgk::package
