@@ -7,7 +7,7 @@
 
 add_library(wgk_warnings INTERFACE)
 target_compile_options(wgk_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers
   $<$<BOOL:${WGK_WARNINGS_AS_ERRORS}>:-Werror>)
 
 function(wgk_module name)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/report.h"
+
+#include <gtest/gtest.h>
+
+#include "json/json.h"
+
+namespace wgk::bench {
+namespace {
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+Report example() {
+  Report report;
+  report.context = {.date = "2026-01-02T03:04:05Z", .library_version = "0.1.0", .adapter = "A <GPU>", .driver = "1.2", .backend = "Vulkan",
+                    .device_type = "discrete GPU", .mode = "safe", .clock = "timestamp query", .cache_bytes = 6e7, .copy_bytes_per_second = 4e12,
+                    .empty_dispatch_seconds = 2e-7, .dependent_dispatch_seconds = 1.8e-6, .packages = {{"a.B", "abc="}}};
+  Measurement timed{.package = "a.B", .name = "big", .variant = "plain", .tags = {"h200"}, .cold = true,
+                    .seconds = summarize({10e-6, 11e-6, 12e-6}), .dispatches = 1, .bytes = 22e6, .flops = 11e6, .largest_error = 0.25};
+  timed.host = HostCosts{.plan = 4e-5, .record = 1e-6};
+  report.measurements.push_back(timed);
+  report.measurements.push_back({.package = "a.B", .name = "bad", .variant = "plain", .error = "wrong result"});
+  report.comparisons.push_back({"big", "peer", "plain", summarize({1.5, 1.6, 1.4})});
+  return report;
+}
+
+TEST(Report, JsonRoundTrip) {
+  const Report report = example();
+  const Json json = to_json(report);
+  auto parsed = json::parse(json::write(json));
+  ASSERT_TRUE(parsed);
+  auto back = report_from_json(*parsed);
+  ASSERT_TRUE(back) << back.error().to_string();
+  EXPECT_EQ(json::write(to_json(*back)), json::write(json));
+}
+
+TEST(Report, JsonHasTheFormOfGoogleBenchmark) {
+  const Json json = to_json(example());
+  const Json& first = json.find("benchmarks")->if_array()->front();
+  EXPECT_EQ(*first.find("name")->if_string(), "a.B/big/plain/cold");
+  EXPECT_DOUBLE_EQ(*first.find("real_time")->if_number(), 11);
+  EXPECT_EQ(*first.find("time_unit")->if_string(), "us");
+  EXPECT_DOUBLE_EQ(*first.find("fraction_of_copy")->if_number(), 0.5);
+  EXPECT_EQ(*json.find("benchmarks")->if_array()->at(1).find("error_message")->if_string(), "wrong result");
+}
+
+TEST(Report, MissingPartsAreErrors) {
+  EXPECT_FALSE(report_from_json(Json::object({{"context", Json::object({})}})));
+  EXPECT_FALSE(report_from_json(Json::array({})));
+}
+
+TEST(Report, TableNamesCasesAndLosses) {
+  const std::string table = to_table(example(), true);
+  EXPECT_TRUE(contains(table, "big [plain]"));
+  EXPECT_TRUE(contains(table, "11.0 us"));
+  EXPECT_TRUE(contains(table, "50 %"));
+  EXPECT_TRUE(contains(table, "not timed"));
+  EXPECT_TRUE(contains(to_table(example(), false), "big [plain]\tcold\t11.0 us"));
+}
+
+TEST(Report, PageIsSelfContainedAndEscaped) {
+  const std::string html = to_html(example());
+  EXPECT_TRUE(contains(html, "A &lt;GPU&gt;"));
+  EXPECT_TRUE(contains(html, "<svg"));
+  EXPECT_FALSE(contains(html, "<script"));
+  EXPECT_FALSE(contains(html, "http"));
+  EXPECT_FALSE(contains(html, "software adapter"));
+  Report software = example();
+  software.context.software = true;
+  EXPECT_TRUE(contains(to_html(software), "software adapter"));
+}
+
+TEST(Report, Units) {
+  EXPECT_EQ(format_seconds(1.234e-6), "1.23 us");
+  EXPECT_EQ(format_seconds(0.0123), "12.3 ms");
+  EXPECT_EQ(format_seconds(1.5e-7), "150 ns");
+  EXPECT_EQ(format_rate(4.24e12, "B/s"), "4.24 TB/s");
+  EXPECT_EQ(format_rate(12, "B/s"), "12.0 B/s");
+}
+
+}  // namespace
+}  // namespace wgk::bench

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// One oracle per operator of the project; oracle.cpp names them.
+#pragma once
+
+#include "reference/oracle.h"
+
+namespace wgk::reference {
+
+Result<Outputs> skip_simplified_layer_normalization(const Call& call);
+
+}  // namespace wgk::reference

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the generators of test.json and bench.json share: one case per line, no duplicate names, a check mode."""
+import argparse
+import json
+import sys
+
+
+def render(document):
+    """The text of a file {..., "cases": [...]}: small enough to diff, one case per line."""
+    names = [case["name"] for case in document["cases"]]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        sys.exit(f"case names used twice: {', '.join(doubled)}")
+    head = [f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in document.items() if key != "cases"]
+    cases = ",\n".join("    " + json.dumps(case, separators=(", ", ": ")) for case in document["cases"])
+    return "{\n" + "".join(head) + '  "cases": [\n' + cases + "\n  ]\n}\n"
+
+
+def main(description, files):
+    """files: list of (path, document maker, is default). Writes the default ones, or those named by --full PATH, or checks."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--check", action="store_true", help="compare with the committed files, write nothing")
+    parser.add_argument("--full", metavar="FILE", help="write the full product of options to FILE instead")
+    args = parser.parse_args()
+    if args.full:
+        path, make = args.full, next(make for _, make, is_default in files if not is_default)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(render(make()))
+        return
+    stale = []
+    for path, make, is_default in files:
+        if not is_default:
+            continue
+        text = render(make())
+        if args.check:
+            with open(path, encoding="utf-8") as have:
+                if have.read() != text:
+                    stale.append(str(path))
+        else:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+    if stale:
+        sys.exit(f"not what the generator writes: {', '.join(stale)}")
