@@ -7,5 +7,6 @@
 namespace wgk::reference {
 
 Result<Outputs> skip_simplified_layer_normalization(const Call& call);
+Result<Outputs> sparse_attention(const Call& call);
 
 }  // namespace wgk::reference

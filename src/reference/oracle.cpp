@@ -27,6 +27,7 @@ Oracle find_oracle(std::string_view op_id) {
   static constexpr std::array kOracles = {
       std::pair<std::string_view, Oracle>{"com.microsoft.SkipSimplifiedLayerNormalization",
                                           &skip_simplified_layer_normalization},
+      std::pair<std::string_view, Oracle>{"com.microsoft.SparseAttention", &sparse_attention},
   };
   for (const auto& [name, oracle] : kOracles) {
     if (name == op_id) return oracle;
