@@ -18,7 +18,9 @@ stage_build() { build release all; }
 # GoogleTest programs beside the sources; those that need a device use the one that is there, llvmpipe if none.
 stage_unit() { inside ctest --test-dir build/release --output-on-failure -j 2 --no-tests=error; }
 
-stage_purity() { inside python3 tools/check_purity.py build/release; }
+stage_purity() {
+  inside python3 tools/check_purity.py build/release && inside python3 tests/dev/check_purity_test.py
+}
 
 CORE_TESTS=(base_test json_test expr_test jinja_test package_test plan_test)
 
