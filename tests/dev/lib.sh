@@ -3,7 +3,7 @@
 # A few helpers for the tests of ./dev. A test is a function test_NAME; run_tests runs each in a subshell with a fresh folder.
 
 REPO=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-DEV=$REPO/dev
+export DEV=$REPO/dev
 
 fail() {
   printf '    %s\n' "$@"
@@ -25,17 +25,17 @@ eventually() {
 }
 
 run_tests() {
-  local name failed=0 count=0 dir
+  local name failed=0 count=0 dir rc
   for name in $(compgen -A function test_); do
     dir=$(mktemp -d)
     count=$((count + 1))
-    # shellcheck disable=SC2181
     ( # not as the condition of an if: there, set -e would not work
       set -e
       cd "$dir"
       "$name"
     )
-    if [ $? -eq 0 ]; then
+    rc=$?
+    if [ "$rc" = 0 ]; then
       printf 'ok   %s\n' "$name"
     else
       printf 'FAIL %s\n' "$name"

@@ -52,7 +52,7 @@ RUN_PACKAGE=kernels/com.microsoft.SkipSimplifiedLayerNormalization
 cmd_run() {
   need
   if [ $# -eq 0 ]; then
-    cd "$REPO"
+    cd "$REPO" || return
     set -- --input inputT=examples/data/input.npy
   fi
   build_and_enter wgk "$REPO/build/release/wgk" run "$REPO/$RUN_PACKAGE" "$@"

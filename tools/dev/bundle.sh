@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# ./dev bundle: a relocatable folder.

@@ -23,11 +23,11 @@ cmd_fmt() {
   inside clang-format "${mode[@]}" "${files[@]}" || die "some files are not formatted" "run ./dev fmt"
 }
 
-shell_files() { printf '%s\n' dev .ci/run tools/dev/* tests/dev/*; }
+shell_files() { printf '%s\n' dev .ci/run tools/dev/* tests/dev/*.sh; }
 
 lint_text() {
   (
-    cd "$REPO"
+    cd "$REPO" || return
     # shellcheck disable=SC2046 # our own names, without blanks
     inside shellcheck -x $(shell_files) && inside codespell --quiet-level 2 README.md docs src include tools dev
   )

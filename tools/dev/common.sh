@@ -52,3 +52,14 @@ show_progress() {
   done
   printf '\r\033[K' >&2
 }
+
+# A run that is stopped takes its set-up with it and leaves no half-made root.
+on_exit() {
+  local rc=$?
+  if [ -n "${STEP_PID:-}" ]; then
+    kill -KILL "$STEP_PID" 2>/dev/null || true
+    wait "$STEP_PID" 2>/dev/null || true
+  fi
+  remove_setup_tmp
+  exit "$rc"
+}

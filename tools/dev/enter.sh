@@ -66,7 +66,7 @@ set_device_env() {
   if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
     XDG_RUNTIME_DIR=/run/user/$EUID
     [ -d "$XDG_RUNTIME_DIR" ] || XDG_RUNTIME_DIR=$(cache_dir)/run
-    mkdir -p -m 700 "$XDG_RUNTIME_DIR" 2>/dev/null || XDG_RUNTIME_DIR=/tmp
+    (umask 077 && mkdir -p "$XDG_RUNTIME_DIR") 2>/dev/null || XDG_RUNTIME_DIR=/tmp
     export XDG_RUNTIME_DIR
   fi
   [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}${VK_ADD_DRIVER_FILES:-}" ] || return 0

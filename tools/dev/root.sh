@@ -54,7 +54,7 @@ make_root() {
   # shellcheck disable=SC2086 # one word is one package
   step "$log" "installing $(wc -w <<<"$packages") packages" \
     isolated "$REPO/tools/dev/install-packages" "$tmp" $packages || setup_failed "$log"
-  mkdir -p "$tmp/.wgk" && touch "$tmp/.wgk/base" && rm -rf "$ROOT" && mv -T "$tmp" "$ROOT" || setup_failed "$log"
+  { mkdir -p "$tmp/.wgk" && touch "$tmp/.wgk/base" && rm -rf "$ROOT" && mv -T "$tmp" "$ROOT"; } || setup_failed "$log"
   SETUP_TMP=
 }
 
