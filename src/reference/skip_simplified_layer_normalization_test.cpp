@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 #include "reference/oracle.h"
 
 namespace wgk::reference {

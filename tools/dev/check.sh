@@ -29,7 +29,7 @@ lint_text() {
   (
     cd "$REPO" || return
     # shellcheck disable=SC2046 # our own names, without blanks
-    inside shellcheck -x $(shell_files) && inside codespell --quiet-level 2 README.md docs src include tools dev
+    inside shellcheck -x $(shell_files) && inside codespell README.md src include kernels tests tools dev
   )
 }
 

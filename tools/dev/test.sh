@@ -54,7 +54,8 @@ run_stage() {
   STEP_PID=$pid
   if [ -t 2 ]; then show_progress "$pid" "$name" "$log"; else show_heartbeat "$pid" "$log"; fi
   wait "$pid" || rc=$?
-  STEP_PID= # shellcheck disable=SC2034 # on_exit reads it
+  # shellcheck disable=SC2034 # on_exit reads it
+  STEP_PID=
   case $rc in
     0) note=passed ;;
     77) note="skipped: $(tail -n 1 "$log")" ;;
