@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One result form for all peers: the measurements of `wgk bench --json`, so that one report holds both."""
+
+import datetime
+import json
+import sys
+
+
+def summary(seconds):
+    values = sorted(seconds)
+    count = len(values)
+
+    def quantile(q):
+        rank = q * (count - 1)
+        below = int(rank)
+        above = min(below + 1, count - 1)
+        return values[below] + (values[above] - values[below]) * (rank - below)
+
+    return {"median": quantile(0.5), "p10": quantile(0.1), "p90": quantile(0.9), "min": values[0], "max": values[-1],
+            "samples": count, "outliers": 0}
+
+
+class Results:
+    """Collects measurements and says what is happening on standard error."""
+
+    def __init__(self, context):
+        self.context = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), **context}
+        self.benchmarks = []
+
+    def add(self, case, peer, seconds, clock, cold=True, error=0.0):
+        s = summary(seconds)
+        self.benchmarks.append({
+            "name": f"{case.package}/{case.name}/{peer}/{'cold' if cold else 'hot'}", "package": case.package, "case": case.name,
+            "variant": peer, "tags": case.tags, "cold": cold, "clock": clock, "iterations": s["samples"],
+            "real_time": s["median"] * 1e6, "time_unit": "us", "seconds": s, "largest_error": error})
+        print(f"{case.name:40} {peer:32} {'cold' if cold else 'hot':5} {s['median'] * 1e6:12.2f} us  ({clock})", file=sys.stderr, flush=True)
+
+    def missing(self, case, peer, why):
+        """A peer that cannot run is reported, never fatal."""
+        why = " ".join(str(why).split())[:300]
+        self.benchmarks.append({
+            "name": f"{case.package}/{case.name}/{peer}/cold", "package": case.package, "case": case.name, "variant": peer, "tags": case.tags,
+            "cold": True, "error_occurred": True, "error_message": why})
+        print(f"{case.name:40} {peer:32} not measured: {why}", file=sys.stderr, flush=True)
+
+    def write(self, path):
+        text = json.dumps({"context": self.context, "benchmarks": self.benchmarks}, indent=1)
+        if path == "-":
+            print(text)
+        else:
+            with open(path, "w") as file:
+                file.write(text + "\n")
+
+
+def relative_error(got, want):
+    """Norm of the difference over the norm of the float64 reference."""
+    import numpy as np
+
+    got, want = np.asarray(got, np.float64).ravel(), np.asarray(want, np.float64).ravel()
+    computed = ~np.isnan(want)      # a reference may leave rows of large cases out
+    got, want = got[computed], want[computed]
+    norm = np.linalg.norm(want)
+    return float(np.linalg.norm(got - want) / (norm if norm > 0 else 1))
+
+
+LIMITS = {"float32": 2e-5, "float16": 4e-3}
+
+
+def check(outputs, expected, dtype):
+    """The largest relative error in units of what the dtype allows; a peer with a wrong result is not timed."""
+    worst = max(relative_error(got, want) for got, want in zip(outputs, expected))
+    if not worst <= LIMITS[dtype]:
+        raise ValueError(f"wrong result: relative error {worst:.3g}, at most {LIMITS[dtype]:.3g} is accepted")
+    return worst / LIMITS[dtype]

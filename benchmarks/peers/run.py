@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures public peers on the benchmark cases of a package, on this machine.
+
+  run.py kernels/com.microsoft.SkipSimplifiedLayerNormalization --tag cpu --peers ort-cpu,torch-cpu --out peers.json
+  run.py kernels/com.microsoft.SkipGroupNorm --tag h200 --peers cuda --out -
+
+Peers: ort-cpu, ort-webgpu (each needs its own Python environment), torch-cpu, cuda. A peer that is missing or refuses a case is
+reported in the result, never fatal. Only results that agree with float64 are timed.
+"""
+
+import argparse
+import importlib
+import platform
+import sys
+import time
+
+from cases import load
+from results import Results, check
+
+OPERATORS = {
+    "com.microsoft.SkipSimplifiedLayerNormalization": "skip_simplified_layer_normalization",
+    "com.microsoft.SkipGroupNorm": "skip_group_norm",
+    "com.microsoft.SparseAttention": "sparse_attention",
+}
+SAMPLES = 30
+
+
+def host_times(function, limit_seconds=3.0):
+    """Wall seconds of single calls: at least five, at most SAMPLES, about `limit_seconds` in all."""
+    function()
+    seconds = []
+    start = time.perf_counter()
+    while len(seconds) < SAMPLES and (len(seconds) < 5 or time.perf_counter() - start < limit_seconds):
+        begin = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - begin)
+    return seconds
+
+
+def expected_outputs(operator, case, ports):
+    reference = operator.reference(case)
+    return [reference[port] for port in ports]
+
+
+def ort_session(model, provider):
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1" if provider != "CPUExecutionProvider" else "0")
+    return ort.InferenceSession(model.SerializeToString(), options, providers=[provider])
+
+
+def measure_ort(operator, case, results, provider, peer):
+    import onnxruntime as ort
+
+    if provider not in ort.get_available_providers():
+        raise ImportError(f"this onnxruntime has no {provider}")
+    model, feeds, ports = operator.onnx_model(case)
+    session = ort_session(model, provider)
+    names = [output.name for output in session.get_outputs()]
+    in_place = getattr(operator, "IN_PLACE", {})
+    binding = session.io_binding()
+    device = "cpu" if provider == "CPUExecutionProvider" else "webgpu"
+    on_device = {}
+    for name, value in feeds.items():
+        try:
+            on_device[name] = ort.OrtValue.ortvalue_from_numpy(value, device, 0)
+            binding.bind_ortvalue_input(name, on_device[name])
+        except Exception:   # this build cannot place tensors there: the host copy is timed with the call, and said so
+            device = "host copies"
+            binding.bind_cpu_input(name, value)
+    for name in names:
+        if name in in_place:
+            binding.bind_ortvalue_output(name, on_device[in_place[name]])
+        else:
+            binding.bind_output(name, "cpu" if device != "webgpu" else "webgpu")
+    session.run_with_iobinding(binding)
+    outputs = binding.copy_outputs_to_cpu()[: len(ports)]
+    error = check(outputs, expected_outputs(operator, case, ports), case.dtype())
+
+    def call():
+        session.run_with_iobinding(binding)
+        binding.synchronize_outputs()
+
+    results.add(case, peer, host_times(call), f"wall time of one call, I/O binding ({device})", cold=False, error=error)
+
+
+def measure_torch_cpu(operator, case, results):
+    import torch
+
+    function = operator.torch_eager(case)
+    inputs = {port: torch.from_numpy(value) for port, value in case.inputs().items()}
+    ports = [port for port in operator.reference(case) if port in case.outputs]
+    outputs = [value.double().numpy() for value in function(**inputs)]
+    error = check(outputs, expected_outputs(operator, case, ports), case.dtype())
+    with torch.inference_mode():
+        results.add(case, "PyTorch CPU", host_times(lambda: function(**inputs)), "wall time of one call", cold=False, error=error)
+
+
+def measure_cuda(operator, case, results):
+    import torch
+
+    import cuda_timing
+
+    arrays = case.inputs()
+    bytes_per_set = 2 * sum(value.nbytes for value in arrays.values())
+    count = cuda_timing.input_sets(bytes_per_set)
+    first = {port: torch.from_numpy(value).cuda() for port, value in arrays.items()}
+    sets = [first] + [{port: value.clone() for port, value in first.items()} for _ in range(count - 1)]
+    ports = [port for port in operator.reference(case) if port in case.outputs]
+    expected = expected_outputs(operator, case, ports)
+    for peer, build in operator.cuda_peers(case):
+        try:
+            with torch.inference_mode():
+                function = build()
+                fresh = {port: value.clone() for port, value in first.items()}
+                outputs = [value.double().cpu().numpy() for value in function(**fresh)]
+                unchecked = getattr(function, "unchecked", None)
+                error = 0.0 if unchecked else check(outputs, expected, case.dtype())
+                seconds = cuda_timing.time_graph(lambda i: function(**sets[i]), count)
+            results.add(case, peer, seconds, cuda_timing.CLOCK + (f"; {unchecked}" if unchecked else ""), error=error)
+        except Exception as problem:
+            results.missing(case, peer, f"{type(problem).__name__}: {problem}")
+        torch.cuda.empty_cache()
+
+
+MEASURE = {
+    "ort-cpu": ("ONNX Runtime CPU", lambda o, c, r: measure_ort(o, c, r, "CPUExecutionProvider", "ONNX Runtime CPU")),
+    "ort-webgpu": ("ONNX Runtime WebGPU", lambda o, c, r: measure_ort(o, c, r, "WebGpuExecutionProvider", "ONNX Runtime WebGPU")),
+    "torch-cpu": ("PyTorch CPU", measure_torch_cpu),
+    "cuda": ("CUDA", measure_cuda),
+}
+
+
+def versions():
+    found = {"python": platform.python_version(), "processor": platform.processor() or platform.machine()}
+    for name in ("numpy", "onnxruntime", "torch", "triton", "liger_kernel", "flashinfer", "quack"):
+        try:
+            module = importlib.import_module(name)
+            found[name] = getattr(module, "__version__", "installed")
+        except Exception:
+            found[name] = "missing"
+    return found
+
+
+def device_name(peers):
+    if "cuda" in peers:
+        try:
+            import torch
+
+            return torch.cuda.get_device_name(0)
+        except Exception:
+            return "no CUDA device"
+    return platform.processor() or platform.machine()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("package", nargs="+", help="folder of a package with build/webgpu/bench.json")
+    parser.add_argument("--peers", default="ort-cpu,torch-cpu", help="comma-separated; see above")
+    parser.add_argument("--tag", action="append", default=[], help="only cases with one of these tags")
+    parser.add_argument("--case", action="append", default=[], help="only these cases")
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no further case after this time")
+    parser.add_argument("--out", default="-", help="JSON file, - for standard output")
+    args = parser.parse_args()
+    peers = args.peers.split(",")
+    unknown = [peer for peer in peers if peer not in MEASURE]
+    if unknown:
+        parser.error(f"unknown peers {', '.join(unknown)}; there are {', '.join(MEASURE)}")
+    results = Results({"adapter": device_name(peers), "versions": versions()})
+    start = time.perf_counter()
+    for folder in args.package:
+        for case in load(folder, args.tag, args.case):
+            operator = importlib.import_module(OPERATORS[case.package])
+            for peer in peers:
+                if time.perf_counter() - start > args.seconds:
+                    results.missing(case, MEASURE[peer][0], "the time limit of this run was reached")
+                    continue
+                try:
+                    if not operator.supports(case):
+                        raise NotImplementedError("no peer has this form of the operator")
+                    MEASURE[peer][1](operator, case, results)
+                except Exception as problem:
+                    results.missing(case, MEASURE[peer][0], f"{type(problem).__name__}: {problem}")
+            case.forget()
+            results.write(args.out) if args.out != "-" else None
+    results.write(args.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

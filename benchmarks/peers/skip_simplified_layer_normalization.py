@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers of com.microsoft.SkipSimplifiedLayerNormalization: r = input + skip + bias; y = r / sqrt(mean(r^2) + epsilon) * gamma."""
+
+import numpy as np
+
+OP = "com.microsoft.SkipSimplifiedLayerNormalization"
+PORTS = ["inputT", "skipT", "gammaT", "biasT"]
+ONNX_INPUTS = ["input", "skip", "gamma", "bias"]
+ONNX_OUTPUTS = {"outputT": 0, "meanT": 1, "invStdT": 2, "residualT": 3}
+
+
+def supports(case):
+    """Only calls with the normalised output, with or without the sum, have peers."""
+    return set(case.outputs) <= {"outputT", "residualT"}
+
+
+def reference(case):
+    x = case.inputs()
+    r = x["inputT"].astype(np.float64) + x["skipT"]
+    if "biasT" in x:
+        r = r + x["biasT"]
+    y = r / np.sqrt((r * r).mean(-1, keepdims=True) + case.attrs.get("epsilon", 1e-12)) * x["gammaT"].astype(np.float64)
+    return {"outputT": y, "residualT": r}
+
+
+def onnx_model(case):
+    import onnx
+    from onnx import TensorProto, helper
+
+    element = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16}[case.dtype()]
+    inputs = [helper.make_tensor_value_info(onnx_name, element, case.specs[port]["shape"])
+              for port, onnx_name in zip(PORTS, ONNX_INPUTS) if port in case.specs]
+    shape = case.specs["inputT"]["shape"]
+    names = ["output", "", "", "sum" if "residualT" in case.outputs else ""]
+    node = helper.make_node("SkipSimplifiedLayerNormalization", [i.name for i in inputs], names, domain="com.microsoft",
+                            epsilon=case.attrs.get("epsilon", 1e-12))
+    outputs = [helper.make_tensor_value_info(name, element, shape) for name in names if name]
+    graph = helper.make_graph([node], "peer", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+    model.ir_version = min(model.ir_version, 9)
+    feeds = {onnx_name: case.inputs()[port] for port, onnx_name in zip(PORTS, ONNX_INPUTS) if port in case.specs}
+    ports = [port for port in ("outputT", "residualT") if port == "outputT" or port in case.outputs]
+    onnx.checker.check_model(model, full_check=False)
+    return model, feeds, ports
+
+
+def torch_eager(case):
+    import torch
+
+    epsilon, with_sum = case.attrs.get("epsilon", 1e-12), "residualT" in case.outputs
+
+    def run(inputT, skipT, gammaT, biasT=None):
+        r = inputT + skipT
+        if biasT is not None:
+            r = r + biasT
+        y = torch.nn.functional.rms_norm(r, (r.shape[-1],), gammaT, epsilon)
+        return (y, r) if with_sum else (y,)
+
+    return run
+
+
+def cuda_peers(case):
+    """Peer name -> function of the ports as CUDA tensors, giving (output[, sum]). Import errors name the missing package."""
+    yield "PyTorch eager", lambda: torch_eager(case)
+    yield "torch.compile", lambda: _compiled(case)
+    yield "Triton row kernel", lambda: _triton(case)
+    yield "Liger", lambda: _liger(case)
+    yield "FlashInfer", lambda: _flashinfer(case)
+    yield "QuACK", lambda: _quack(case)
+
+
+def _need_plain_sum(case, name):
+    if "biasT" in case.specs or "residualT" not in case.outputs:
+        raise NotImplementedError(f"{name} has the form with sum and without bias only")
+
+
+def _compiled(case):
+    import torch
+
+    torch._dynamo.reset()
+    return torch.compile(torch_eager(case), dynamic=False)
+
+
+def _triton(case):
+    from triton_norm import row_norm
+
+    _need_plain_sum(case, "the Triton kernel")
+    return row_norm(case.attrs.get("epsilon", 1e-12))
+
+
+def _liger(case):
+    from liger_kernel.ops.fused_add_rms_norm import fused_add_rms_norm_forward
+
+    _need_plain_sum(case, "Liger")
+    epsilon = case.attrs.get("epsilon", 1e-12)
+
+    def run(inputT, skipT, gammaT):
+        y, r, *_ = fused_add_rms_norm_forward(inputT, skipT, gammaT, epsilon, 0.0, "none")
+        return y, r
+
+    return run
+
+
+def _flashinfer(case):
+    import flashinfer
+
+    _need_plain_sum(case, "FlashInfer")
+    if case.dtype() != "float16" or case.specs["inputT"]["shape"][-1] > 16384:
+        raise NotImplementedError("FlashInfer runs float16 rows up to 16384 here")
+    epsilon = case.attrs.get("epsilon", 1e-12)
+
+    def run(inputT, skipT, gammaT):
+        flashinfer.norm.fused_add_rmsnorm(inputT, skipT, gammaT, epsilon)   # in place: input becomes y, skip the sum
+        return inputT, skipT
+
+    run.in_place = True
+    return run
+
+
+def _quack(case):
+    from quack.rmsnorm import rmsnorm_fwd
+
+    _need_plain_sum(case, "QuACK")
+    epsilon = case.attrs.get("epsilon", 1e-12)
+
+    def run(inputT, skipT, gammaT):
+        y, r, _ = rmsnorm_fwd(inputT, gammaT, residual=skipT, eps=epsilon, store_rstd=False)
+        return y, r
+
+    return run
