@@ -4,34 +4,24 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "expr/function.h"
+#include "expr/limits.h"
+#include "expr/scope.h"
 #include "expr/value.h"
 
 namespace wgk::expr {
 
-// Names visible to an expression. Scopes chain to a parent; the innermost definition wins.
-class Scope {
- public:
-  explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
-  void set(std::string_view name, Value value);
-  const Value* find(std::string_view name) const;
-
- private:
-  const Scope* parent_;
-  std::vector<std::pair<std::string, Value>> names_;
-};
-
-struct Limits {
-  std::size_t max_steps = 10'000'000;       // evaluation steps, loops of templates included
-  std::size_t max_depth = 100;              // nesting of source and of macro calls
-  std::size_t max_output = std::size_t{4} << 20;  // bytes of rendered text; also of any string built on the way
-};
-
 // The global names of manifest expressions: helpers of format.md b.4 and DISPATCH_FOLD_WIDTH. f16Ok is not here: it depends on the device.
 const Scope& helpers();
+// f16Ok(dtype): false only for f16 and float16 on a device without halves.
+Value f16_ok(bool has_f16);
+// device.features and device.wgslLanguageFeatures: `has(name)` and `size`.
+Value feature_set(std::span<const std::string> names);
 
 // A parsed expression. Parsing never fails outright: as in the reference, a syntax error is raised by evaluation.
 class Expression {
@@ -74,5 +64,9 @@ class Rule {
   struct Node;
   std::shared_ptr<const Node> root_;
 };
+
+// For authors: one expression with the reference engine's own globals (range, namespace, raise_exception, true, none ...) and the members of a
+// JSON object as names, and nothing else. Unknown names are undefined, as in the engine alone. The result as the engine prints it.
+Result<std::string> evaluate_text(std::string_view text, const Json& context, const Limits& limits = {});
 
 }  // namespace wgk::expr

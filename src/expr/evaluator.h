@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluates expressions of one tree. Module jinja derives from it to run statements and macros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "expr/ast.h"
+#include "expr/filters.h"
+#include "expr/function.h"
+#include "expr/limits.h"
+#include "expr/value.h"
+#include "wgk/error.h"
+
+namespace wgk::expr {
+
+// One scope of a running template. Names are ids of the tree.
+struct Frame {
+  std::shared_ptr<Frame> parent;
+  std::vector<std::pair<NameId, Value>> variables;
+
+  const Value* find(NameId name) const;
+  void set(NameId name, Value value);
+};
+
+// How an evaluation that returned false ended.
+enum class Signal : std::uint8_t { kNone, kError, kBreak, kContinue };
+
+class Evaluator : public CallContext {
+ public:
+  // `names` holds the outer value of each name of the tree, null where there is none. All arguments outlive the evaluator.
+  Evaluator(const Ast& ast, std::span<const Value* const> names, const Limits& limits)
+      : ast_(ast), names_(names), limits_(limits) {}
+
+  // False when there is an error, or a break or continue from inside a macro.
+  bool evaluate(NodeId node, Value& result);
+
+  bool fail(std::string message) final { return fail_with({}, std::move(message)); }
+  bool charge(std::size_t steps) final;
+  bool charge_text(std::size_t bytes) final;
+  bool fail_depth() final;
+
+  Signal signal() const { return signal_; }
+  // The first error; its code is empty for a wrong type or value, which expressions and templates name differently.
+  const Error& error() const { return error_; }
+  // Byte of the source where the failing part begins.
+  std::size_t error_place() const { return error_place_; }
+
+ protected:
+  // Calls a macro or call block.
+  virtual bool call_closure(const Function& function, std::vector<Value>& arguments, Value& result);
+
+  bool fail_with(std::string_view code, std::string message);
+  bool interrupt(Signal signal) {
+    signal_ = signal;
+    return false;
+  }
+  void resume() { signal_ = Signal::kNone; }
+
+  bool evaluate_arguments(std::uint32_t first, std::uint32_t count, Arguments& out);
+  bool call(const Value& function, std::vector<Value>& arguments, Value& result);
+  bool apply_filter(const FilterUse& use, Value& operand);
+
+  // Counts one level of native recursion; leave() after each successful enter().
+  bool enter();
+  void leave() { --depth_; }
+
+  const Ast& ast_;
+  std::span<const Value* const> names_;
+  Limits limits_;
+  std::shared_ptr<Frame> frame_;  // null in plain expressions
+  std::size_t place_ = 0;         // byte of the source that is evaluated now
+
+ private:
+  bool evaluate_node(const Node& node, Value& result);
+  bool evaluate_name(NameId name, Value& result) const;
+  bool evaluate_list(const Node& node, Value& result);
+  bool evaluate_object(const Node& node, Value& result);
+  bool evaluate_sign(const Node& node, Value& result);
+  bool evaluate_logical(const Node& node, Value& result);
+  bool evaluate_binary(const Node& node, Value& result);
+  bool evaluate_postfix(const Node& node, Value& result);
+  bool evaluate_step(const Step& step, Value& object);
+  bool evaluate_slice(const Step& step, Value& object);
+  bool slice_bound(NodeId node, std::string_view which, std::optional<double>& bound);
+  bool evaluate_method(const Value& object, const Step& member, std::vector<Value>& arguments, Value& result,
+                       bool& handled);
+  bool call_arguments(const Step& step, std::vector<Value>& arguments);
+  bool call_native(const Function& function, std::vector<Value>& arguments, Value& result);
+
+  std::size_t steps_ = 0;
+  std::size_t depth_ = 0;
+  std::size_t text_bytes_ = 0;
+  Error error_{};
+  std::size_t error_place_ = 0;
+  Signal signal_ = Signal::kNone;
+};
+
+}  // namespace wgk::expr

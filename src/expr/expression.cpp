@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expr/expression.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/suggest.h"
+#include "expr/evaluator.h"
+#include "expr/globals.h"
+#include "expr/lexer.h"
+#include "expr/names.h"
+#include "expr/operators.h"
+#include "expr/parsed.h"
+#include "expr/parser.h"
+#include "expr/source.h"
+#include "expr/text.h"
+
+namespace wgk::expr {
+namespace {
+
+constexpr std::string_view kOpen = "{{ ";
+constexpr std::string_view kClose = " }}";
+
+std::string column(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  return "column " + std::to_string(code_points(before).size() + 1);
+}
+
+// After the first expression the reference allows more text and expressions, which it then ignores.
+bool skip_rest(Parser& parser) {
+  while (!parser.at_end()) {
+    if (parser.is(TokenKind::kText) || parser.is(TokenKind::kComment)) {
+      parser.advance();
+      continue;
+    }
+    if (!parser.expect(TokenKind::kOpenExpression) || parser.expression() == kNothing ||
+        !parser.expect(TokenKind::kCloseExpression)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::size_t ParsedExpression::offset_in_text(std::size_t offset) const {
+  const std::size_t original = source.original_offset(offset);
+  return original > kOpen.size() ? std::min(original - kOpen.size(), text.size()) : 0;
+}
+
+std::string_view ParsedExpression::text_of(NodeId node) const {
+  const std::size_t begin = offset_in_text(ast.nodes[node].begin);
+  const std::size_t end = offset_in_text(ast.nodes[node].end);
+  return std::string_view(text).substr(begin, end - begin);
+}
+
+ParsedExpression::ParsedExpression(std::string expression, std::size_t max_depth)
+    : text(std::move(expression)), source(std::string(kOpen) + text + std::string(kClose)) {
+  const auto tokens = tokenize(source.text());
+  std::optional<SyntaxError> error;
+  if (tokens) {
+    Parser parser(source.text(), *tokens, ast, max_depth);
+    parser.advance();
+    root = parser.expression();
+    const bool whole = root != kNothing && parser.expect(TokenKind::kCloseExpression) && skip_rest(parser);
+    if (!whole) error = parser.error();
+  } else {
+    error = tokens.error();
+  }
+  if (error) {
+    const std::string at = column(text, offset_in_text(error->at));
+    syntax = failure(error->is_limit ? "limit/depth" : "expression/syntax",
+                     error->message + " in '" + text + "', " + at);
+    root = kNothing;
+    return;
+  }
+  collect_free_names();
+}
+
+void ParsedExpression::collect_free_names() {
+  std::vector<NameUse> uses;
+  collect_names(ast, root, uses);
+  for (const NameUse& use : uses) {
+    const std::string& name = ast.names[use.name].text;
+    if (const Value* literal = literal_name(name)) {
+      literals.emplace_back(use.name, literal);
+      continue;
+    }
+    if (std::find(used.begin(), used.end(), use.name) != used.end()) continue;
+    used.push_back(use.name);
+    const auto same = [&](const NameUse& other) { return other.name == use.name; };
+    if (use.only_tested && std::count_if(uses.begin(), uses.end(), same) == 1) continue;
+    required.push_back(use.name);
+    free_names.push_back(name);
+  }
+}
+
+Error ParsedExpression::error_of(const Evaluator& evaluator) const {
+  Error error = evaluator.error();
+  if (evaluator.signal() != Signal::kError) error.message = "break and continue work inside of loops only";
+  if (error.code.empty()) error.code = "expression/type";
+  const std::string at = column(text, offset_in_text(evaluator.error_place()));
+  error.context.push_back("evaluating '" + text + "', " + at);
+  return error;
+}
+
+void ParsedExpression::look_up(const Scope& scope, std::vector<const Value*>& names) const {
+  names.assign(ast.names.size(), nullptr);
+  for (const auto& [id, value] : literals) names[id] = value;
+  for (const NameId id : used) names[id] = scope.find(ast.names[id].text, ast.names[id].hash);
+}
+
+std::optional<Error> ParsedExpression::resolve(const Scope& scope, std::vector<const Value*>& names) const {
+  look_up(scope, names);
+  for (const NameId id : required) {
+    if (names[id] != nullptr) continue;
+    const std::string& name = ast.names[id].text;
+    return Error{"expression/unknown-name", "nothing defines '" + name + "' in '" + text + "'", {},
+                 suggestion(name, scope.names()), {}};
+  }
+  return std::nullopt;
+}
+
+Expression::Expression(std::string text) : parsed_(std::make_shared<Parsed>(std::move(text), Limits{}.max_depth)) {}
+
+const std::string& Expression::text() const { return parsed_->text; }
+Status Expression::syntax() const { return parsed_->syntax; }
+const std::vector<std::string>& Expression::free_names() const { return parsed_->free_names; }
+
+Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
+  const Parsed& parsed = *parsed_;
+  if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
+  std::vector<const Value*> names;
+  if (std::optional<Error> error = parsed.resolve(scope, names)) return std::unexpected(*std::move(error));
+  Evaluator evaluator(parsed.ast, names, limits);
+  Value result;
+  if (!evaluator.evaluate(parsed.root, result)) return std::unexpected(parsed.error_of(evaluator));
+  return result.untagged();
+}
+
+struct Rule::Node {
+  Json constant;                     // of numbers, bools and null
+  std::optional<Expression> text;    // of strings
+  std::vector<Node> items;           // of lists
+  std::vector<std::pair<std::string, Node>> members;  // of objects
+};
+
+namespace {
+
+template <class Node>
+Node build(const Json& source) {
+  Node node;
+  node.constant = source;
+  if (const std::string* text = source.if_string()) {
+    node.text.emplace(*text);
+  } else if (const Json::Array* array = source.if_array()) {
+    for (const Json& item : *array) node.items.push_back(build<Node>(item));
+  } else if (const Json::Object* object = source.if_object()) {
+    for (const Json::Member& member : *object) node.members.emplace_back(member.first, build<Node>(member.second));
+  }
+  return node;
+}
+
+template <class Node, class Visit>
+void each_expression(const Node& node, Visit visit) {
+  if (node.text) visit(*node.text);
+  for (const Node& item : node.items) each_expression(item, visit);
+  for (const auto& member : node.members) each_expression(member.second, visit);
+}
+
+template <class Node>
+Result<Value> evaluate_rule(const Node& node, const Scope& scope, const Limits& limits) {
+  if (node.text) return node.text->evaluate(scope, limits);
+  if (node.constant.is_array()) {
+    std::vector<Value> items;
+    for (const Node& item : node.items) {
+      Result<Value> value = evaluate_rule(item, scope, limits);
+      if (!value) return value;
+      items.push_back(*std::move(value));
+    }
+    return Value::list(std::move(items));
+  }
+  if (node.constant.is_object()) {
+    std::vector<std::pair<std::string, Value>> members;
+    for (const auto& [key, item] : node.members) {
+      Result<Value> value = evaluate_rule(item, scope, limits);
+      if (!value) return value;
+      members.emplace_back(key, *std::move(value));
+    }
+    return Value::object(std::move(members));
+  }
+  return Value::from_json(node.constant);
+}
+
+}  // namespace
+
+Rule::Rule(const Json& source) : source_(source), root_(std::make_shared<const Node>(build<Node>(source))) {}
+
+Result<Value> Rule::evaluate(const Scope& scope, const Limits& limits) const {
+  if (root_ == nullptr) return Value(Null{});
+  return evaluate_rule(*root_, scope, limits);
+}
+
+std::vector<std::string> Rule::free_names() const {
+  std::vector<std::string> names;
+  if (root_ == nullptr) return names;
+  each_expression(*root_, [&](const Expression& expression) {
+    for (const std::string& name : expression.free_names()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  });
+  return names;
+}
+
+Status Rule::syntax() const {
+  Status status;
+  if (root_ == nullptr) return status;
+  each_expression(*root_, [&](const Expression& expression) {
+    if (status) status = expression.syntax();
+  });
+  return status;
+}
+
+}  // namespace wgk::expr

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an Expression holds.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "expr/ast.h"
+#include "expr/evaluator.h"
+#include "expr/expression.h"
+#include "expr/source.h"
+
+namespace wgk::expr {
+
+struct ParsedExpression {
+  ParsedExpression(std::string expression, std::size_t max_depth);
+
+  std::size_t offset_in_text(std::size_t offset) const;
+  std::string_view text_of(NodeId node) const;
+  Error error_of(const Evaluator& evaluator) const;
+  // The value of each name of the tree, null where `scope` has none.
+  void look_up(const Scope& scope, std::vector<const Value*>& names) const;
+  // The same; the error names the first one that is required and unknown.
+  std::optional<Error> resolve(const Scope& scope, std::vector<const Value*>& names) const;
+
+  std::string text;
+  Source source;
+  Ast ast;
+  NodeId root = kNothing;
+  Status syntax;
+  std::vector<std::string> free_names;
+  std::vector<NameId> used;      // all names but the literal ones
+  std::vector<std::pair<NameId, const Value*>> literals;
+  std::vector<NameId> required;  // those that must be known
+
+ private:
+  void collect_free_names();
+};
+
+struct Expression::Parsed : ParsedExpression {
+  using ParsedExpression::ParsedExpression;
+};
+
+}  // namespace wgk::expr

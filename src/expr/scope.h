@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names visible to an expression or template.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "expr/value.h"
+
+namespace wgk::expr {
+
+// Scopes chain to a parent; the innermost definition wins. A parent must outlive its children and may be shared by threads once it is filled.
+class Scope {
+ public:
+  explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
+
+  void set(std::string_view name, Value value);
+  const Value* find(std::string_view name) const;
+  // `hash` is name_hash(name), computed once by who asks often.
+  const Value* find(std::string_view name, std::uint64_t hash) const;
+
+  // All names, innermost first, for messages about unknown ones.
+  std::vector<std::string_view> names() const;
+
+ private:
+  const Scope* parent_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::pair<std::string, Value>> names_;
+};
+
+}  // namespace wgk::expr
