@@ -53,7 +53,9 @@ cmd_run() {
   need
   if [ $# -eq 0 ]; then
     cd "$REPO" || return
-    set -- --input inputT=examples/data/input.npy
+    mkdir -p out
+    set -- --input input=examples/data/input.f32.npy --input skip=examples/data/skip.f32.npy --input gamma=examples/data/gamma.f32.npy \
+      --attr epsilon=1e-5 --output output=out/output.npy --output input_skip_bias_sum=out/input_skip_bias_sum.npy
   fi
   build_and_enter wgk "$REPO/build/release/wgk" run "$REPO/$RUN_PACKAGE" "$@"
 }
