@@ -103,6 +103,16 @@ Status read_variants(const Cursor& cursor, const Symbols& symbols, const Manifes
   return check_ranks(manifest.variants);
 }
 
+void append_passes(const std::vector<Step>& steps, std::vector<const Pass*>& out) {
+  for (const Step& step : steps) {
+    if (const Pass* pass = std::get_if<Pass>(&step)) {
+      out.push_back(pass);
+    } else {
+      append_passes(std::get<std::shared_ptr<const Repeat>>(step)->steps, out);
+    }
+  }
+}
+
 const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
   if (name.empty()) return nullptr;
   for (const auto& member : {&Port::key, &Port::onnx}) {
@@ -113,6 +123,12 @@ const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<const Pass*> passes_of(const Variant& variant) {
+  std::vector<const Pass*> passes;
+  append_passes(variant.steps, passes);
+  return passes;
+}
 
 const Port* Manifest::input(std::string_view key_or_onnx) const { return find_port(inputs, key_or_onnx); }
 

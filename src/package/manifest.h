@@ -100,7 +100,7 @@ struct Intermediate {
 
 struct Dispatch {
   enum class Form { kGrid, kThreads, kWorkgroups } form = Form::kGrid;
-  Rule x, y, z;                          // kGrid
+  Rule x, y, z;                          // the grid; the short-hands have it written out, folded at 65535
   Rule threads, workgroup_size;          // kThreads
   Rule workgroups;                       // kWorkgroups
 };
@@ -141,6 +141,9 @@ struct Variant {
   std::vector<Intermediate> intermediates;
   std::vector<Step> steps;
 };
+
+// All passes of the variant, those inside repeat groups too, in order.
+std::vector<const Pass*> passes_of(const Variant& variant);
 
 struct Manifest {
   std::string domain = "ai.onnx", name, description;

@@ -86,19 +86,6 @@ Status check_names(const Metadata& metadata, const Manifest& manifest, const Loa
   return {};
 }
 
-Status check_steps(const std::vector<Step>& steps, const std::string& variant, const std::vector<std::string>& templates) {
-  for (const Step& step : steps) {
-    if (const auto* group = std::get_if<std::shared_ptr<const Repeat>>(&step)) {
-      WGK_TRY(check_steps((*group)->steps, variant, templates));
-      continue;
-    }
-    const Pass& pass = std::get<Pass>(step);
-    if (std::ranges::contains(templates, pass.shader)) continue;
-    return failure("package/metadata", "webgpu.variants." + variant + ": does not list '" + pass.shader + "', which pass '" + pass.id + "' renders");
-  }
-  return {};
-}
-
 // The variants of metadata.json and of the manifest must be the same, and list every template that is rendered.
 Status check_variants(const Metadata& metadata, const Manifest& manifest) {
   using Listed = std::pair<std::string, std::vector<std::string>>;
@@ -107,7 +94,11 @@ Status check_variants(const Metadata& metadata, const Manifest& manifest) {
     if (found == metadata.variants.end()) {
       return failure("package/metadata", "webgpu.variants: does not list the variant '" + variant.id + "' of the manifest");
     }
-    WGK_TRY(check_steps(variant.steps, variant.id, found->second));
+    for (const Pass* pass : passes_of(variant)) {
+      if (std::ranges::contains(found->second, pass->shader)) continue;
+      return failure("package/metadata", "webgpu.variants." + variant.id + ": does not list '" + pass->shader + "', which pass '" +
+                                             pass->id + "' renders");
+    }
   }
   for (const auto& [id, templates] : metadata.variants) {
     if (manifest.variant(id) == nullptr) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "package/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "base/contains_test.h"
+#include "json/json.h"
+
+namespace wgk::package {
+namespace {
+
+Json parse(std::string_view text) {
+  auto json = json::parse(text);
+  EXPECT_TRUE(json.has_value()) << json.error().to_string();
+  return json ? *std::move(json) : Json();
+}
+
+Json read_json(const std::string& path) {
+  std::ifstream file(std::string(WGK_SOURCE_DIR) + "/" + path, std::ios::binary);
+  return parse(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+// A manifest of one variant; `more` are further members of the manifest, `variant` those of the variant.
+Json manifest(std::string_view more, std::string_view variant = R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])") {
+  return parse(R"({"name": "Op", "domain": "a.b", "inputs": {"x": {"dtype": "T"}}, "outputs": {"y": {"dtype": "T"}},
+                   "typeConstraints": {"T": ["float32"]}, "variants": [{)" + std::string(variant) + "}]" + std::string(more) + "}");
+}
+
+std::string error_of(const Json& json, const ManifestLimits& limits = {}) {
+  auto result = read_manifest(json, limits);
+  return result ? "" : result.error().to_string();
+}
+
+// Every recorded manifest must be refused or accepted as the published loader did, with the same expanded variants.
+TEST(Manifest, AgreesWithThePublishedLoader) {
+  const Json corpus = read_json("tests/interop/expectations/invalid_manifests.json");
+  const Json* cases = corpus.find("cases");
+  ASSERT_NE(cases, nullptr);
+  ASSERT_EQ(cases->if_array()->size(), 140u);
+  for (const Json& one : *cases->if_array()) {
+    SCOPED_TRACE(*one.find("id")->if_string());
+    auto result = read_manifest(*one.find("manifest"));
+    if (*one.find("throws")->if_bool()) {
+      ASSERT_FALSE(result.has_value());
+      EXPECT_EQ(result.error().code, "package/manifest");
+      EXPECT_FALSE(result.error().message.empty());
+      continue;
+    }
+    ASSERT_TRUE(result.has_value()) << result.error().to_string();
+    Json::Array ids;
+    for (const Variant& variant : result->variants) ids.emplace_back(variant.id);
+    EXPECT_EQ(Json(ids), *one.find("variants"));
+  }
+}
+
+TEST(Manifest, ExpandsFamilies) {
+  auto result = read_manifest(read_json("tests/interop/packages/test.interop.Families/build/webgpu/manifest.json"));
+  ASSERT_TRUE(result.has_value()) << result.error().to_string();
+  const Variant* b = result->variant("case_b");
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(b->priority, 6.5);
+  ASSERT_EQ(b->when.size(), 1u);          // the empty list is spliced away
+  EXPECT_EQ(b->when[0].text(), "attrs.mode == \"b\"");
+  ASSERT_EQ(b->demote_when.size(), 1u);
+  EXPECT_EQ(b->derive[0].first, "d_b");
+  EXPECT_EQ(b->derive[0].second.source(), Json("tunables.W * 128"));
+  EXPECT_TRUE(result->variant("case_a")->demote_when.empty());   // null removes the key
+  const Variant* cell = result->variant("cell_8_99");            // an overridden cell
+  ASSERT_NE(cell, nullptr);
+  EXPECT_EQ(cell->derive[0].second.source(), Json("\"override\""));
+  const Pass& pass = std::get<Pass>(cell->steps[0]);
+  EXPECT_EQ(pass.bindings[0].name, "y");
+  EXPECT_EQ(pass.dispatch.y.source(), Json(99));
+  EXPECT_EQ(result->variant("cell_16_1"), nullptr);              // excluded
+}
+
+TEST(Manifest, ResolvesBindings) {
+  auto result = read_manifest(read_json("tests/interop/packages/test.interop.Scratch/build/webgpu/manifest.json"));
+  ASSERT_TRUE(result.has_value()) << result.error().to_string();
+  const Variant& variant = result->variants[0];
+  const auto& write = std::get<Pass>(variant.steps[0]).bindings;
+  EXPECT_EQ(write[0].buffer, BufferType::kReadOnlyStorage);
+  EXPECT_EQ(write[0].element_type, Json("$T"));
+  EXPECT_EQ(write[1].name, "acc");                // a shared entry that reaches the scratch by its WGSL name
+  EXPECT_EQ(write[2].buffer, BufferType::kStorage);
+  EXPECT_EQ(write[2].element_type, Json("f16"));  // the scratch's scalar
+  EXPECT_EQ(write[3].element_type, Json("u32"));
+  const auto& read = std::get<Pass>(variant.steps[2]).bindings;
+  EXPECT_EQ(read[1].scratch, "halfs");
+  EXPECT_EQ(read[1].name, "hh");
+  EXPECT_EQ(read[2].name, "sc");
+  EXPECT_EQ(read[2].scratch, "");                 // equal to the name
+}
+
+TEST(Manifest, MergesRequirements) {
+  auto result = read_manifest(read_json("tests/interop/packages/test.interop.RequiresMerge/build/webgpu/manifest.json"));
+  ASSERT_TRUE(result.has_value()) << result.error().to_string();
+  const Requires& sg16 = result->variant("sg16")->requirements;
+  EXPECT_EQ(sg16.features, (std::vector<std::string>{"shader-f16"}));
+  EXPECT_EQ(sg16.limits[0], (std::pair<std::string, double>("maxComputeInvocationsPerWorkgroup", 128)));
+  EXPECT_EQ(sg16.subgroup_min_size, 16);
+  EXPECT_EQ(result->variant("sg32")->requirements.features, (std::vector<std::string>{"shader-f16", "subgroups"}));
+  EXPECT_EQ(result->variant("mat_list")->requirements.matrix_configs.size(), 2u);
+  EXPECT_TRUE(contains(error_of(manifest(R"(, "requires": {"subgroupMatrixConfigs": [{"M": 8}]})",
+                                R"("requires": {"subgroupMatrixConfigs": [{"M": 8}]},
+                                   "passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])")), "only one may have it"));
+}
+
+TEST(Manifest, WritesOutTheDispatchForms) {
+  auto result = read_manifest(read_json("tests/interop/packages/test.interop.DispatchForms/build/webgpu/manifest.json"));
+  ASSERT_TRUE(result.has_value()) << result.error().to_string();
+  const auto& steps = result->variants[0].steps;
+  const Dispatch& threads = std::get<Pass>(steps[2]).dispatch;
+  EXPECT_EQ(threads.form, Dispatch::Form::kThreads);
+  EXPECT_EQ(threads.x.source(), Json("min(ceilDiv((attrs.n), (tunables.W)), 65535)"));
+  EXPECT_EQ(threads.y.source(), Json("ceilDiv(ceilDiv((attrs.n), (tunables.W)), 65535)"));
+  const Dispatch& workgroups = std::get<Pass>(steps[7]).dispatch;
+  EXPECT_EQ(workgroups.x.source(), Json("min(65536, 65535)"));
+  EXPECT_EQ(std::get<Pass>(steps[1]).dispatch.z.source(), Json(1));
+}
+
+TEST(Manifest, ReadsRepeatGroups) {
+  auto result = read_manifest(read_json("tests/interop/packages/test.interop.RepeatNested/build/webgpu/manifest.json"));
+  ASSERT_TRUE(result.has_value()) << result.error().to_string();
+  const auto& steps = result->variants[0].steps;
+  ASSERT_EQ(steps.size(), 2u);
+  const auto& outer = std::get<std::shared_ptr<const Repeat>>(steps[1]);
+  EXPECT_EQ(outer->id, "outer");
+  const auto& inner = std::get<std::shared_ptr<const Repeat>>(outer->steps[1]);
+  EXPECT_EQ(inner->id, "repeat_1");
+  EXPECT_EQ(std::get<Pass>(inner->steps[0]).id, "pass_0");
+}
+
+TEST(Manifest, FindsPortsByEitherName) {
+  auto result = read_manifest(read_json("tests/interop/packages/test.interop.Base/build/webgpu/manifest.json"));
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->op_id(), "test.interop.Base");
+  EXPECT_EQ(result->input("X"), result->input("x"));
+  EXPECT_NE(result->output("Y"), nullptr);
+  EXPECT_EQ(result->input("nosuch"), nullptr);
+  EXPECT_EQ(result->input(""), nullptr);      // idx has no upstream name
+}
+
+TEST(Manifest, NamesThePlace) {
+  EXPECT_TRUE(contains(error_of(manifest("", R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "q"], "dispatch": {"x": 1}}])")), "variants[0].passes[0].bindings[1]: 'q'"));
+  EXPECT_TRUE(contains(error_of(manifest(R"(, "tunable": {})")), "tunable"));
+  EXPECT_TRUE(contains(error_of(manifest(R"(, "attributes": {"axis": {"defualt": 1}})")), "attributes.axis"));
+}
+
+TEST(Manifest, KeepsItsLimits) {
+  const std::string passes = R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}},
+                                           {"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])";
+  EXPECT_TRUE(contains(error_of(manifest("", passes), {.max_variants = 8, .max_passes = 1}), "limit/count"));
+  EXPECT_EQ(error_of(manifest("", passes), {.max_variants = 1, .max_passes = 2}), "");
+  Json cases(Json::Array{});
+  for (int i = 0; i < 9; ++i) cases.if_array()->push_back(Json::object({{"k", i}}));
+  Json json = manifest("");
+  Json family = Json::object({{"cases", cases}, {"variants", *json.find("variants")}});
+  json.set("variants", Json(Json::Array{family}));
+  EXPECT_TRUE(contains(error_of(json, {.max_variants = 8, .max_passes = 8}), "more than 8 variants"));
+}
+
+// Odd values that the published loader takes, because its checks look elsewhere.
+TEST(Manifest, IsAsLenientAsThePublishedLoader) {
+  EXPECT_EQ(error_of(manifest(R"(, "sinceVersion": "one", "onnx": [1])")), "");
+  EXPECT_EQ(error_of(manifest(R"(, "attributeConstraints": {}, "args": null)")), "");
+  EXPECT_EQ(error_of(manifest("", R"("id": null, "priority": null, "passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}, "viewAlias": null, "id": null}])")), "");
+  EXPECT_EQ(error_of(manifest("", R"("intermediates": [{"id": "s", "dtype": "float32", "whatever": 1}, {"id": "s", "dtype": "int32"}],
+      "passes": [{"repeat": {"count": 2, "index": "i", "more": 1}, "more": 1,
+                  "passes": [{"shader": "s.wgsl", "bindings": ["x", "s"], "dispatch": {"x": 1}}]}])")), "");
+}
+
+}  // namespace
+}  // namespace wgk::package
