@@ -54,3 +54,100 @@ cmd_lint() {
   lint_tidy || rc=1
   [ "$rc" = 0 ] || die "lint found something; see above"
 }
+
+fuzz_targets() {
+  (cd "$REPO/build/fuzz/fuzzers" && printf '%s\n' ./*_fuzz | sed 's|^\./||' | grep -v '^planted_fuzz$')
+}
+
+# fuzz_one TARGET SECONDS: fuzzes one target; new inputs, findings and the log go to build/fuzz.
+fuzz_one() {
+  local target=$1 seconds=$2 dir=build/fuzz args=()
+  mkdir -p "$REPO/$dir/corpus/$target" "$REPO/$dir/findings" "$REPO/$dir/logs"
+  [ ! -e "$REPO/tests/fuzz/$target.dict" ] || args+=("-dict=tests/fuzz/$target.dict")
+  args+=("$dir/corpus/$target")
+  [ ! -d "$REPO/tests/fuzz/corpus/$target" ] || args+=("tests/fuzz/corpus/$target")
+  inside "$dir/fuzzers/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$dir/findings/$target-" "${args[@]}" >"$REPO/$dir/logs/$target.log" 2>&1 </dev/null
+}
+
+report_fuzzing() {
+  local target=$1 rc=$2 log=$REPO/build/fuzz/logs/$1.log finding
+  if [ "$rc" = 0 ]; then
+    say "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs, nothing found"
+    return 0
+  fi
+  finding=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+  grep -m 3 -E 'ERROR|SUMMARY|runtime error' "$log" >&2 || tail -n 5 "$log" >&2
+  say "$target: FOUND something, see $log"
+  [ -z "$finding" ] || say "  repeat it: ./dev shell -c 'build/fuzz/fuzzers/$target $finding'"
+  return 1
+}
+
+# The bug that planted_fuzz holds must be found, or the whole run means nothing.
+fuzz_planted() {
+  rm -rf "$REPO/build/fuzz/corpus/planted_fuzz"
+  say "planted_fuzz: looking for the bug that was put there"
+  if fuzz_one planted_fuzz "$1" || ! grep -q 'heap-buffer-overflow' "$REPO/build/fuzz/logs/planted_fuzz.log"; then
+    die "the planted bug was not found; see build/fuzz/logs/planted_fuzz.log"
+  fi
+  rm -f "$REPO"/build/fuzz/findings/planted_fuzz-*
+  say "planted_fuzz: found, as it must be"
+}
+
+# Two targets at a time, as many as fit the smallest machine.
+fuzz_all() {
+  local seconds=$1 target rc=0 i pids=() names=()
+  shift
+  while [ $# -gt 0 ]; do
+    pids=() names=()
+    for target in "$1" ${2:+"$2"}; do
+      say "$target: fuzzing for $seconds s"
+      fuzz_one "$target" "$seconds" &
+      pids+=($!) names+=("$target")
+    done
+    for i in "${!pids[@]}"; do
+      if wait "${pids[i]}"; then report_fuzzing "${names[i]}" 0; else report_fuzzing "${names[i]}" 1 || rc=1; fi
+    done
+    shift $(($# > 1 ? 2 : 1))
+  done
+  return "$rc"
+}
+
+fuzz_merge() {
+  local target
+  for target; do
+    [ -d "$REPO/build/fuzz/corpus/$target" ] || continue
+    mkdir -p "$REPO/tests/fuzz/corpus/$target"
+    inside "build/fuzz/fuzzers/$target" -merge=1 "tests/fuzz/corpus/$target" "build/fuzz/corpus/$target" 2>&1 | tail -n 1 >&2
+  done
+}
+
+cmd_fuzz() {
+  local seconds=3600 merge=0 target targets=()
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --quick) seconds=60 ;;
+      --seconds)
+        [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || usage_error "fuzz: --seconds needs a whole number"
+        seconds=$2
+        shift
+        ;;
+      --merge) merge=1 ;;
+      -*) usage_error "fuzz: unknown option '$1'; expected --quick, --seconds N or --merge" ;;
+      *) targets+=("$1") ;;
+    esac
+    shift
+  done
+  need check
+  build fuzz all || exit 1
+  [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(fuzz_targets)
+  for target in "${targets[@]}"; do
+    [ -x "$REPO/build/fuzz/fuzzers/$target" ] || usage_error "fuzz: no target '$target'; there are: $(fuzz_targets | tr '\n' ' ')"
+  done
+  if [ "$merge" = 1 ]; then
+    fuzz_merge "${targets[@]}"
+    return
+  fi
+  fuzz_planted 60
+  fuzz_all "$seconds" "${targets[@]}" || die "fuzzing found something; see above"
+}
