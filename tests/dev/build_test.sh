@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# ./dev wgk and ./dev build on a small project: built when sources changed and only then, never in the way of the program.
+# shellcheck source-path=SCRIPTDIR source=lib.sh disable=SC2016,SC2317,SC2329
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# A checkout whose wgk prints its arguments and variables, and exits with the number of the first argument.
+small_project() {
+  mkdir -p 'the checkout/src'
+  cd 'the checkout'
+  cp -r "$REPO/dev" "$REPO/tools" "$REPO/packages.txt" "$REPO/Dockerfile" "$REPO/CMakePresets.json" .
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.31)' 'project(small LANGUAGES C CXX)' 'add_executable(wgk src/main.cpp)' \
+    >CMakeLists.txt
+  write_program 'one'
+}
+
+write_program() {
+  printf '#include <cstdio>\n#include <cstdlib>\nint main(int n, char** a) {\n  std::printf("%s|%%s|%%s\\n", n > 1 ? a[1] : "", std::getenv("PATH"));\n  return n > 1 ? std::atoi(a[1]) : 0;\n}\n' "$1" >src/main.cpp
+}
+
+test_builds_when_sources_changed_and_only_then() {
+  small_project
+  same "first run" "one||$PATH" "$(./dev wgk 2>err)"
+  contains "progress" "built in" "$(cat err)"
+  same "second run" "one||$PATH" "$(./dev wgk 2>err)"
+  same "it says nothing" "" "$(cat err)"
+  write_program two
+  same "after a change" "two||$PATH" "$(./dev wgk 2>/dev/null)"
+}
+
+test_arguments_status_folder_and_input() {
+  small_project
+  ./dev wgk 2>/dev/null >/dev/null
+  mkdir 'a b'
+  local rc=0 out
+  out=$(cd 'a b' && ../dev wgk '7 x') || rc=$?
+  same "output" "one|7 x|$PATH" "$out"
+  same "status" 7 "$rc"
+}
+
+test_a_program_that_does_not_compile() {
+  small_project
+  echo 'int main() { return missing; }' >src/main.cpp
+  local rc=0
+  ./dev wgk >out 2>err || rc=$?
+  same "status" 1 "$rc"
+  same "standard output" "" "$(cat out)"
+  contains "compiler's message" "missing" "$(cat err)"
+  rc=0
+  ./dev build 2>/dev/null || rc=$?
+  same "status of build" 1 "$rc"
+  write_program fixed
+  same "after the correction" "fixed||$PATH" "$(./dev wgk 2>/dev/null)"
+}
+
+test_two_builds_at_once() {
+  small_project
+  ./dev wgk >one 2>/dev/null &
+  local pid=$!
+  ./dev wgk >two 2>/dev/null
+  wait "$pid"
+  same "outputs" "$(cat one)" "$(cat two)"
+  same "output" "one||$PATH" "$(cat two)"
+}
+
+test_another_environment_builds_anew() {
+  small_project
+  ./dev wgk >/dev/null 2>&1
+  echo other >build/release/.environment
+  ./dev wgk >/dev/null 2>err
+  contains "built again" "built in" "$(cat err)"
+}
+
+test_overhead_of_wgk() {
+  small_project
+  ./dev wgk >/dev/null 2>&1
+  local start times=()
+  for _ in 1 2 3 4 5 6 7; do
+    start=${EPOCHREALTIME/[.,]/}
+    ./dev wgk >/dev/null
+    times+=($((${EPOCHREALTIME/[.,]/} - start)))
+  done
+  mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
+  printf '     overhead %s us (fastest of 7)\n' "${times[0]}"
+  [ "${times[0]}" -le 200000 ] || fail "./dev wgk adds ${times[0]} us; at most 200000 are allowed"
+}
+
+run_tests
