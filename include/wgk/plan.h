@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -118,8 +119,37 @@ struct Explanation {
   Json to_json() const;
 };
 
-// The pure planner. `explain` gives decisions also where `plan` fails.
-Result<Plan> plan(const package::Package& package, const Request& request, const DeviceCaps& caps);
-Explanation explain(const package::Package& package, const Request& request, const DeviceCaps& caps);
+// Bends of the rules that only a few callers need.
+struct PlanOptions {
+  // Refuse what the device would refuse to bind: sizes above the binding limits, offsets that are not aligned. The published loader leaves that
+  // to the device.
+  bool check_bindings = true;
+  // The published loader fetches templates after selection, so it cannot judge known broken constructs of variants whose templates it does
+  // not have yet. Null: every template is at hand, as in a loaded package.
+  std::function<bool(std::string_view path)> template_at_hand;
+};
+
+// The pure planner. `explain` gives decisions also where `plan` fails. The package must outlive the call only.
+Result<Plan> plan(const package::Package& package, const Request& request, const DeviceCaps& caps, const PlanOptions& options = {});
+Explanation explain(const package::Package& package, const Request& request, const DeviceCaps& caps, const PlanOptions& options = {});
+
+// The planner of one package on one device: keeps what only depends on these two, renderings by the values that templates read, and plans by
+// the signature of the request. A cheap handle; copies share. Every member may be called from any thread.
+class Planner {
+ public:
+  Planner(std::shared_ptr<const package::Package> package, DeviceCaps caps, PlanOptions options = {});
+
+  const package::Package& package() const;
+  const DeviceCaps& caps() const;
+
+  // A known signature (all but values, names of buffers and the order of nothing) gives the same plan object again. What depends on values of
+  // host tensors is checked on every call.
+  Result<std::shared_ptr<const Plan>> plan(const Request& request) const;
+  Explanation explain(const Request& request) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace wgk

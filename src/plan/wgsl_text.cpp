@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/wgsl_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "base/try.h"
+
+namespace wgk::planning {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
+
+std::size_t skip_blanks(std::string_view code, std::size_t at) {
+  while (at < code.size() && is_blank(code[at])) ++at;
+  return at;
+}
+
+std::string_view word_at(std::string_view code, std::size_t at) {
+  std::size_t end = at;
+  while (end < code.size() && is_word(code[end])) ++end;
+  return code.substr(at, end - at);
+}
+
+std::size_t skip_digits(std::string_view code, std::size_t at) {
+  while (at < code.size() && is_digit(code[at])) ++at;
+  return at;
+}
+
+// Behind a sign and digits that may follow an exponent letter; kNone when there are no digits.
+std::size_t skip_exponent(std::string_view code, std::size_t at) {
+  if (at < code.size() && (code[at] == '+' || code[at] == '-')) ++at;
+  const std::size_t end = skip_digits(code, at);
+  return end == at ? kNone : end;
+}
+
+// Whether a number literal with suffix h starts at `at`; the character before it is neither a word character nor a dot.
+bool is_half_literal(std::string_view code, std::size_t at) {
+  const auto ends_in_h = [code](std::size_t end) {
+    return end != kNone && end < code.size() && code[end] == 'h' && (end + 1 == code.size() || !is_word(code[end + 1]));
+  };
+  if (code[at] == '0' && at + 1 < code.size() && (code[at + 1] == 'x' || code[at + 1] == 'X')) {
+    std::size_t end = at + 2;
+    while (end < code.size() && (is_hex(code[end]) || code[end] == '.')) ++end;
+    return end < code.size() && (code[end] == 'p' || code[end] == 'P') && ends_in_h(skip_exponent(code, end + 1));
+  }
+  std::size_t end = skip_digits(code, at);
+  if (end < code.size() && code[end] == '.') {
+    const std::size_t fraction = skip_digits(code, end + 1);
+    if (end == at && fraction == end + 1) return false;
+    end = fraction;
+  }
+  if (end == at) return false;
+  if (end < code.size() && (code[end] == 'e' || code[end] == 'E')) end = skip_exponent(code, end + 1);
+  return ends_in_h(end);
+}
+
+bool has_half_literal(std::string_view code) {
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    if (!is_digit(code[at]) && code[at] != '.') continue;
+    if (at > 0 && (is_word(code[at - 1]) || code[at - 1] == '.')) continue;
+    if (is_half_literal(code, at)) return true;
+  }
+  return false;
+}
+
+constexpr auto kSubgroupCalls = std::to_array<std::string_view>({
+    "quadBroadcast", "quadSwapDiagonal", "quadSwapX", "quadSwapY", "subgroupAdd", "subgroupAll", "subgroupAnd", "subgroupAny",
+    "subgroupBallot", "subgroupBroadcast", "subgroupBroadcastFirst", "subgroupElect", "subgroupExclusiveAdd", "subgroupExclusiveMul",
+    "subgroupInclusiveAdd", "subgroupInclusiveMul", "subgroupMax", "subgroupMin", "subgroupMul", "subgroupOr", "subgroupShuffle",
+    "subgroupShuffleDown", "subgroupShuffleUp", "subgroupShuffleXor", "subgroupXor",
+});
+constexpr auto kSubgroupValues =
+    std::to_array<std::string_view>({"num_subgroups", "subgroup_id", "subgroup_invocation_id", "subgroup_size"});
+
+struct Uses {
+  bool subgroups = false;
+  bool size_control = false;
+};
+
+void note_attribute(std::string_view code, std::size_t at, std::string_view word, Uses& uses) {
+  const std::size_t open = skip_blanks(code, at + word.size());
+  if (open >= code.size() || code[open] != '(') return;
+  if (word == "subgroup_size") uses.size_control = true;
+  if (word == "builtin" && std::ranges::find(kSubgroupValues, word_at(code, skip_blanks(code, open + 1))) != kSubgroupValues.end()) {
+    uses.subgroups = true;
+  }
+}
+
+Uses find_uses(std::string_view code) {
+  Uses uses;
+  for (std::size_t at = 0; at < code.size();) {
+    if (!is_word(code[at])) {
+      ++at;
+      continue;
+    }
+    const std::string_view word = word_at(code, at);
+    if (at > 0 && code[at - 1] == '@') {
+      note_attribute(code, at, word, uses);
+    } else if (std::ranges::binary_search(kSubgroupCalls, word)) {
+      const std::size_t open = skip_blanks(code, at + word.size());
+      if (open < code.size() && code[open] == '(') uses.subgroups = true;
+    }
+    at += word.size();
+  }
+  return uses;
+}
+
+// The lists of all `enable a, b;` directives that start a line.
+std::vector<std::string_view> enable_lists(std::string_view code) {
+  std::vector<std::string_view> lists;
+  for (std::size_t line = 0; line < code.size();) {
+    const std::size_t at = skip_blanks(code, line);
+    if (word_at(code, at) == "enable") {
+      const std::size_t end = code.find(';', at);
+      if (end != kNone) lists.push_back(code.substr(at + 6, end - at - 6));
+    }
+    const std::size_t next = code.find('\n', std::max(line, at));
+    if (next == kNone) break;
+    line = next + 1;
+  }
+  return lists;
+}
+
+bool is_enabled(const std::vector<std::string_view>& lists, std::string_view extension) {
+  return std::ranges::any_of(lists, [extension](std::string_view list) { return has_word(list, extension); });
+}
+
+char before(std::string_view code, std::size_t at) {
+  while (at > 0 && is_blank(code[at - 1])) --at;
+  return at > 0 ? code[at - 1] : '\0';
+}
+
+// Behind the bracket that closes the one at `open`; the end of the text when none does.
+std::size_t behind_bracket(std::string_view code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < code.size(); ++at) {
+    if (code[at] == '[') ++depth;
+    if (code[at] == ']' && --depth == 0) return at + 1;
+  }
+  return code.size();
+}
+
+// Whether the whole element that spans [begin, end) stands where only a copy can happen: assigned, passed on, returned, or assigned to.
+bool is_whole_use(std::string_view code, std::size_t begin, std::size_t end) {
+  const std::size_t next = skip_blanks(code, end);
+  const char after = next < code.size() ? code[next] : ';';
+  const bool assigned_to = after == '=' && (next + 1 >= code.size() || code[next + 1] != '=');
+  if (after != ';' && after != ',' && after != ')' && !assigned_to) return false;
+  const char left = before(code, begin);
+  if (left == '(' || left == ',' || left == ';' || left == '{' || left == '}' || left == '\0' || is_word(left)) return true;
+  if (left != '=') return false;
+  std::size_t equals = begin;
+  while (code[equals - 1] != '=') --equals;
+  const char operation = equals >= 2 ? code[equals - 2] : ' ';
+  return std::string_view("=!<>+-*/%&|^").find(operation) == kNone;
+}
+
+// The local that a statement declares from the element at `begin`: `let v = name[i]` gives v.
+std::string_view receiver(std::string_view code, std::size_t begin) {
+  if (before(code, begin) != '=') return {};
+  const std::size_t end_of_last = code.substr(0, begin).find_last_of(";{}");
+  const std::size_t start = skip_blanks(code, end_of_last == kNone ? 0 : end_of_last + 1);
+  const std::string_view keyword = word_at(code, start);
+  if (keyword != "let" && keyword != "var" && keyword != "const") return {};
+  return word_at(code, skip_blanks(code, start + keyword.size()));
+}
+
+}  // namespace
+
+std::string without_comments(std::string_view wgsl) {
+  std::string code;
+  code.reserve(wgsl.size());
+  for (std::size_t at = 0; at < wgsl.size();) {
+    if (wgsl.substr(at).starts_with("//")) {
+      code += ' ';
+      at = std::min(wgsl.find('\n', at), wgsl.size());
+    } else if (wgsl.substr(at).starts_with("/*")) {
+      int depth = 0;
+      do {
+        if (wgsl.substr(at).starts_with("/*")) {
+          ++depth;
+          at += 2;
+        } else if (wgsl.substr(at).starts_with("*/")) {
+          --depth;
+          at += 2;
+        } else {
+          ++at;
+        }
+      } while (depth > 0 && at < wgsl.size());
+      code += ' ';
+    } else {
+      code += wgsl[at++];
+    }
+  }
+  return code;
+}
+
+bool has_word(std::string_view code, std::string_view word) {
+  for (std::size_t at = code.find(word); at != kNone; at = code.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_word(code[at - 1])) && (end == code.size() || !is_word(code[end]))) return true;
+  }
+  return false;
+}
+
+std::string with_enables(std::string_view wgsl) {
+  const std::string code = without_comments(wgsl);
+  const auto lists = enable_lists(code);
+  const Uses uses = find_uses(code);
+  std::string text;
+  if ((has_word(code, "f16") || has_half_literal(code)) && !is_enabled(lists, "f16")) text += "enable f16;\n";
+  if (uses.subgroups && !is_enabled(lists, "subgroups")) text += "enable subgroups;\n";
+  if (uses.size_control && !is_enabled(lists, "subgroup_size_control")) text += "enable subgroup_size_control;\n";
+  return text += wgsl;
+}
+
+std::vector<std::string> enabled_features(std::string_view code) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFeatures = {{
+      {"chromium_experimental_subgroup_matrix", "chromium-experimental-subgroup-matrix"},
+      {"f16", "shader-f16"},
+      {"subgroup_size_control", "subgroup-size-control"},
+      {"subgroups", "subgroups"},
+  }};
+  const auto lists = enable_lists(code);
+  std::vector<std::string> features;
+  for (const auto& [extension, feature] : kFeatures) {
+    if (is_enabled(lists, extension)) features.emplace_back(feature);
+  }
+  return features;
+}
+
+Status check_opaque_int64(std::string_view code, std::string_view name) {
+  std::vector<std::string_view> names = {name};  // the variable, then locals that hold one of its elements
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view word = names[i];
+    for (std::size_t at = code.find(word); at != kNone; at = code.find(word, at + 1)) {
+      if ((at > 0 && (is_word(code[at - 1]) || code[at - 1] == '.')) || word_at(code, at) != word) continue;
+      std::size_t end = at + word.size();
+      const std::size_t next = skip_blanks(code, end);
+      if (i == 0) {
+        if (next >= code.size() || code[next] != '[') continue;  // its declaration, or `arrayLength(&name)`
+        end = behind_bracket(code, next);
+      } else if (next < code.size() && code[next] == ':') {
+        continue;
+      }
+      if (!is_whole_use(code, at, end)) {
+        return failure("plan/rule", "the shader computes with '" + std::string(name) +
+                                        "', a tensor of opaque int64; it may only copy or select whole elements");
+      }
+      const std::string_view local = receiver(code, at);
+      if (!local.empty() && std::ranges::find(names, local) == names.end()) names.push_back(local);
+    }
+  }
+  return {};
+}
+
+}  // namespace wgk::planning
