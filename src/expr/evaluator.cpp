@@ -147,6 +147,7 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
 bool Evaluator::evaluate_name(NameId name, Value& result) const {
   for (const Frame* frame = frame_.get(); frame != nullptr; frame = frame->parent.get()) {
     const Value* found = frame->find(name);
+    if (found == nullptr && name == own_name_) break;
     if (found == nullptr) continue;
     result = found->is_hole() ? Value() : *found;
     return true;

@@ -43,6 +43,7 @@ class Evaluator : public CallContext {
   bool evaluate(NodeId node, Value& result);
 
   bool fail(std::string message) final { return fail_with({}, std::move(message)); }
+  bool raise(std::string message) final { return fail_with("template/raised", std::move(message)); }
   bool charge(std::size_t steps) final;
   bool charge_text(std::size_t bytes) final;
   bool fail_depth() final;
@@ -76,6 +77,7 @@ class Evaluator : public CallContext {
   std::span<const Value* const> names_;
   Limits limits_;
   std::shared_ptr<Frame> frame_;  // null in plain expressions
+  NameId own_name_ = kNothing;    // found in the innermost frame only, else outside
   std::size_t place_ = 0;         // byte of the source that is evaluated now
 
  private:

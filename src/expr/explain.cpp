@@ -53,6 +53,7 @@ class Explainer {
   static std::string text_of(const Value& value) {
     struct Unlimited final : CallContext {
       bool fail(std::string) override { return false; }
+      bool raise(std::string) override { return false; }
       bool charge(std::size_t) override { return true; }
       bool charge_text(std::size_t) override { return true; }
       bool fail_depth() override { return false; }

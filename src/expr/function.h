@@ -21,6 +21,8 @@ class CallContext {
 
   // Records the error of this call and returns false: `return call.fail("fill() needs a count")`.
   virtual bool fail(std::string message) = 0;
+  // The error that a template raises itself.
+  virtual bool raise(std::string message) = 0;
   // Counts work or list items against the limits; false (with the error recorded) when they are used up.
   virtual bool charge(std::size_t steps) = 0;
   // The same for the bytes of a text that is built.

@@ -50,7 +50,7 @@ bool range_function(CallContext& call, const Value&, Args args, Value& result) {
 bool raise_function(CallContext& call, const Value&, Args args, Value&) {
   std::string message;
   if (!args.empty() && !append_printed(call, args[0], message)) return false;
-  return call.fail(std::move(message));
+  return call.raise(std::move(message));
 }
 
 // namespace(object or list of pairs, key=value, ...)

@@ -291,18 +291,19 @@ NodeId Parser::filtered() {
   return add_links(NodeKind::kFiltered, links, begin);
 }
 
-std::uint32_t Parser::filter() {
+std::uint32_t Parser::filter(bool any_operand) {
   const std::size_t begin = place();
   const NodeId node = primary();
   if (node == kNothing) return kNothing;
-  const std::optional<NameId> name = as_name(node);
-  if (!name) {
+  const std::optional<NameId> found = as_name(node);
+  if (!found && !any_operand) {
     fail("expected the name of a filter");
     return kNothing;
   }
-  FilterUse use{filter_from_name(ast_.names[*name].text), false, true, *name, 0, 0, kNothing,
+  const NameId name = found ? *found : ast_.intern("");
+  FilterUse use{filter_from_name(ast_.names[name].text), false, found.has_value(), name, 0, 0, kNothing,
                 static_cast<std::uint32_t>(begin)};
-  if (is(TokenKind::kOpenParen)) {
+  if (found && is(TokenKind::kOpenParen)) {
     // Anything may follow the call; more than the call itself is an error only when it is evaluated.
     std::vector<std::uint32_t> links = {node};
     if (!steps(links, true)) return kNothing;

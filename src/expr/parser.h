@@ -32,8 +32,8 @@ class Parser {
   NodeId primary_sequence();  // the same of primary expressions: loop variables
   NodeId primary();
   std::optional<Arguments> arguments(ArgumentMode mode);
-  // What follows a bar: a name or a call. The index into Ast::filters.
-  std::uint32_t filter();
+  // What follows a bar: a name or a call. The index into Ast::filters. A filter block takes any operand and fails when it runs.
+  std::uint32_t filter(bool any_operand = false);
 
   // The tokens.
   bool at_end() const { return at_ >= tokens_.list.size(); }

@@ -2,6 +2,7 @@
 // The template engine: output byte for byte as @huggingface/jinja 0.5.10 with lstrip_blocks and trim_blocks (format.md c).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,21 +19,48 @@ using Loader = std::function<const std::string*(std::string_view path)>;
 // Expands `{% include "path" %}` (format.md c.1). Errors: "template/include" for a missing file, a cycle or a path above the root.
 Result<std::string> expand_includes(std::string_view path, const Loader& loader, const expr::Limits& limits = {});
 
+// The expanded text, and where each part of it comes from.
+struct Expanded {
+  struct Piece {
+    std::size_t begin;  // in text
+    std::size_t file;   // in files
+    std::size_t line;   // of its first byte in that file
+  };
+
+  std::string text;
+  std::vector<std::string> files;
+  std::vector<Piece> pieces;
+
+  // "norm.wgsl.jinja, line 12" for a byte of text.
+  std::string place(std::size_t offset) const;
+};
+Result<Expanded> expand(std::string_view path, const Loader& loader, const expr::Limits& limits = {});
+
 // A parsed template, immutable, used by many renderings.
 class Template {
  public:
   // `name` is used in messages only: "error in norm.wgsl.jinja, line 12". Code "template/syntax".
   static Result<Template> parse(std::string_view text, std::string name, const expr::Limits& limits = {});
 
+  // Expands the includes of a file first; messages then name the file that a line stands in.
+  static Result<Template> load(std::string_view path, const Loader& loader, const expr::Limits& limits = {});
+
   // The rendered text. Unknown names print nothing, as in the reference.
   Result<std::string> render(const expr::Scope& scope, const expr::Limits& limits = {}) const;
 
-  // Names read from the scope (static analysis), for memoising renderings and for `wgk check`.
+  // Names that may be read from the scope (static analysis; a superset), for memoising renderings.
   const std::vector<std::string>& free_names() const;
+  // Names that the template itself sets somewhere. For `wgk check`: a free name that neither the scope nor this list has is unknown.
+  const std::vector<std::string>& assigned_names() const;
 
  private:
+  static Result<Template> from_expanded(Expanded expanded, const expr::Limits& limits);
+
   struct Parsed;
   std::shared_ptr<const Parsed> parsed_;
 };
+
+// For authors: the template engine alone over the members of a JSON object, as `new Template(text).render(context)` of the reference.
+Result<std::string> render_text(std::string_view text, const Json& context, const expr::Limits& limits = {});
 
 }  // namespace wgk::jinja

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a template.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/evaluator.h"
+#include "jinja/statements.h"
+
+namespace wgk::jinja {
+
+class Renderer final : public expr::Evaluator {
+ public:
+  // `names` as for Evaluator.
+  Renderer(const Tree& tree, std::string_view source, std::span<const expr::Value* const> names,
+           const expr::Limits& limits);
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+  ~Renderer() override;
+
+  // False after an error; see Evaluator.
+  bool run();
+  std::string take() { return std::move(out_); }
+
+ private:
+  using FramePtr = std::shared_ptr<expr::Frame>;
+  class InFrame;
+
+  bool call_closure(const expr::Function& function, std::vector<expr::Value>& arguments, expr::Value& result) override;
+
+  bool run_block(Block block);
+  bool run_statement(StatementId id);
+  // The text of a block as a value.
+  bool capture(Block block, expr::Value& result);
+  bool print(const expr::Value& value);
+  bool run_set(const Statement& statement);
+  bool assign(const Statement& statement, expr::Value value);
+  bool assign_member(const Statement& statement, const expr::Value& value);
+  bool run_if(const Statement& statement);
+  bool run_for(const Statement& statement);
+  bool loop_items(const Statement& statement, std::vector<expr::Value>& items);
+  bool run_iterations(const Statement& statement, const std::vector<expr::Value>& items, bool& any_whole);
+  bool fits_target(const Statement& statement, const expr::Value& item);
+  bool bind_target(const Statement& statement, const expr::Value& item);
+  void define_macro(StatementId id);
+  bool run_call(StatementId id);
+  bool bind_parameters(const Statement& statement, std::vector<expr::Value>& arguments);
+  bool run_closure_body(const Statement& statement, std::vector<expr::Value>& arguments, expr::Value& result);
+  bool check_output();
+
+  const Tree& tree_;
+  std::string_view source_;
+  std::string out_;
+  std::size_t macro_depth_ = 0;
+  expr::NameId loop_name_ = expr::kNothing;  // nothing: the template never says `loop`
+  expr::NameId caller_name_ = expr::kNothing;
+  expr::NameId keywords_name_ = expr::kNothing;
+  expr::NameId rest_name_ = expr::kNothing;
+  // What may hold itself, directly or not: emptied at the end.
+  std::vector<FramePtr> captured_;
+  std::vector<std::shared_ptr<expr::Object>> namespaces_;
+};
+
+}  // namespace wgk::jinja

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Static analysis of templates: which names they read and set.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "expr/names.h"
+#include "jinja/statements.h"
+
+namespace wgk::jinja {
+namespace {
+
+using expr::kNothing;
+using expr::NameId;
+using expr::NodeId;
+using expr::NodeKind;
+
+// Names that an assignment or loop binds.
+void target_names(const expr::Ast& ast, NodeId target, std::vector<NameId>& names) {
+  const expr::Node& node = ast.nodes[target];
+  if (node.kind == NodeKind::kName) names.push_back(node.first);
+  if (node.kind != NodeKind::kTuple) return;
+  for (std::uint32_t i = 0; i < node.count; ++i) target_names(ast, ast.links[node.first + i], names);
+}
+
+// The order of the reference's search for `kwargs` and `varargs`: what is declared first hides later uses.
+class SpecialSearch {
+ public:
+  explicit SpecialSearch(const Tree& tree) : tree_(tree) {}
+
+  std::pair<bool, bool> run(const Statement& macro) {
+    declare_parameters(macro);
+    visit(macro.body);
+    return {keywords_.used, rest_.used};
+  }
+
+ private:
+  struct State {
+    bool declared = false;
+    bool used = false;
+  };
+
+  State* state(NameId name) {
+    const std::string_view text = tree_.ast.names[name].text;
+    if (text == "kwargs") return &keywords_;
+    return text == "varargs" ? &rest_ : nullptr;
+  }
+
+  void declare(NameId name) {
+    if (State* known = state(name)) known->declared = true;
+  }
+  void declare_target(NodeId target) {
+    std::vector<NameId> names;
+    target_names(tree_.ast, target, names);
+    for (const NameId name : names) declare(name);
+  }
+  void declare_parameters(const Statement& statement) {
+    for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
+      declare(tree_.ast.arguments[statement.first_parameter + i].name);
+    }
+  }
+
+  void visit_node(NodeId node) {
+    std::vector<expr::NameUse> uses;
+    expr::collect_names(tree_.ast, node, uses);
+    for (const expr::NameUse& use : uses) {
+      State* known = state(use.name);
+      if (known != nullptr && !known->declared) known->used = true;
+    }
+  }
+
+  void visit_defaults(const Statement& statement) {
+    for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
+      const expr::Argument& parameter = tree_.ast.arguments[statement.first_parameter + i];
+      if (parameter.kind == expr::ArgumentKind::kKeyword) visit_node(parameter.value);
+    }
+  }
+
+  void visit(Block block) {
+    for (std::uint32_t i = 0; i < block.count; ++i) visit(tree_.statements[tree_.order[block.first + i]]);
+  }
+
+  void visit(const Statement& statement) {
+    switch (statement.kind) {
+      case StatementKind::kPrint: visit_node(statement.node); break;
+      case StatementKind::kSet:
+        declare_target(statement.target);
+        visit_node(statement.node);
+        visit(statement.body);
+        break;
+      case StatementKind::kIf:
+        for (std::uint32_t i = 0; i < statement.branch_count; ++i) {
+          visit_node(tree_.branches[statement.first_branch + i].condition);
+          visit(tree_.branches[statement.first_branch + i].body);
+        }
+        visit(statement.otherwise);
+        break;
+      case StatementKind::kFor: visit_loop(statement); break;
+      case StatementKind::kMacro:
+        declare_parameters(statement);
+        visit_defaults(statement);
+        visit(statement.body);
+        break;
+      case StatementKind::kCall:
+        visit_node(statement.node);
+        for (std::uint32_t i = 0; i < statement.argument_count; ++i) {
+          visit_node(tree_.ast.arguments[statement.first_argument + i].value);
+        }
+        declare_parameters(statement);
+        visit_defaults(statement);
+        visit(statement.body);
+        break;
+      case StatementKind::kFilter:
+        visit(statement.body);
+        visit_node(tree_.ast.filters[statement.filter].whole);
+        break;
+      default: break;
+    }
+  }
+
+  // The condition of a loop is looked at last.
+  void visit_loop(const Statement& statement) {
+    declare_target(statement.target);
+    const expr::Node& iterated = tree_.ast.nodes[statement.node];
+    const bool filtered = iterated.kind == NodeKind::kSelect;
+    visit_node(filtered ? tree_.ast.links[iterated.first + 1] : statement.node);
+    visit(statement.body);
+    visit(statement.otherwise);
+    if (filtered) visit_node(tree_.ast.links[iterated.first]);
+  }
+
+  const Tree& tree_;
+  State keywords_;
+  State rest_;
+};
+
+// Follows which names are surely set at each place.
+class OuterNames {
+ public:
+  explicit OuterNames(const Tree& tree) : tree_(tree), read_(tree.ast.names.size(), false) {}
+
+  std::vector<std::string_view> run() {
+    Names known;
+    visit(tree_.root, known);
+    return std::move(found_);
+  }
+
+ private:
+  using Names = std::vector<NameId>;
+
+  void read(NodeId node, const Names& known) {
+    if (node == kNothing) return;
+    std::vector<expr::NameUse> uses;
+    expr::collect_names(tree_.ast, node, uses);
+    for (const expr::NameUse& use : uses) {
+      if (read_[use.name] || std::find(known.begin(), known.end(), use.name) != known.end()) continue;
+      const std::string_view name = tree_.ast.names[use.name].text;
+      if (expr::literal_name(name) != nullptr || name == "range" || name == "namespace" || name == "raise_exception") continue;
+      read_[use.name] = true;
+      found_.push_back(name);
+    }
+  }
+
+  void learn(std::string_view name, Names& known) {
+    for (NameId id = 0; id < tree_.ast.names.size(); ++id) {
+      if (tree_.ast.names[id].text == name) known.push_back(id);
+    }
+  }
+
+  void visit(Block block, Names& known) {
+    for (std::uint32_t i = 0; i < block.count; ++i) visit(tree_.statements[tree_.order[block.first + i]], known);
+  }
+
+  void visit_parameters(const Statement& statement, Names& known) {
+    for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
+      known.push_back(tree_.ast.arguments[statement.first_parameter + i].name);
+    }
+    if (statement.takes_keywords) learn("kwargs", known);
+    if (statement.takes_rest) learn("varargs", known);
+    for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
+      const expr::Argument& parameter = tree_.ast.arguments[statement.first_parameter + i];
+      if (parameter.kind == expr::ArgumentKind::kKeyword) read(parameter.value, known);
+    }
+  }
+
+  void visit(const Statement& statement, Names& known) {
+    switch (statement.kind) {
+      case StatementKind::kPrint: read(statement.node, known); break;
+      case StatementKind::kSet:
+        read(statement.node, known);
+        visit(statement.body, known);
+        read(statement.owner, known);
+        target_names(tree_.ast, statement.target, known);
+        break;
+      case StatementKind::kIf: visit_if(statement, known); break;
+      case StatementKind::kFor: visit_loop(statement, known); break;
+      case StatementKind::kMacro: {
+        Names inside = known;
+        visit_parameters(statement, inside);
+        learn("caller", inside);
+        visit(statement.body, inside);
+        known.push_back(statement.name);
+        break;
+      }
+      case StatementKind::kCall: {
+        for (std::uint32_t i = 0; i < statement.argument_count; ++i) {
+          read(tree_.ast.arguments[statement.first_argument + i].value, known);
+        }
+        read(statement.node, known);
+        Names inside = known;
+        visit_parameters(statement, inside);
+        visit(statement.body, inside);
+        break;
+      }
+      case StatementKind::kFilter:
+        visit(statement.body, known);
+        read(tree_.ast.filters[statement.filter].whole, known);
+        break;
+      default: break;
+    }
+  }
+
+  // Afterwards known: what every branch sets.
+  void visit_if(const Statement& statement, Names& known) {
+    Names common;
+    for (std::uint32_t i = 0; i <= statement.branch_count; ++i) {
+      Names inside = known;
+      if (i < statement.branch_count) {
+        const Branch& branch = tree_.branches[statement.first_branch + i];
+        read(branch.condition, known);
+        visit(branch.body, inside);
+      } else {
+        visit(statement.otherwise, inside);
+      }
+      if (i == 0) {
+        common = std::move(inside);
+        continue;
+      }
+      std::erase_if(common, [&](NameId name) { return std::find(inside.begin(), inside.end(), name) == inside.end(); });
+    }
+    known = std::move(common);
+  }
+
+  // A loop has a scope of its own.
+  void visit_loop(const Statement& statement, const Names& known) {
+    const expr::Node& iterated = tree_.ast.nodes[statement.node];
+    Names inside = known;
+    if (iterated.kind == NodeKind::kSelect) {
+      read(tree_.ast.links[iterated.first + 1], known);
+      target_names(tree_.ast, statement.target, inside);
+      read(tree_.ast.links[iterated.first], inside);
+    } else {
+      read(statement.node, known);
+      target_names(tree_.ast, statement.target, inside);
+    }
+    learn("loop", inside);
+    Names body = inside;
+    visit(statement.body, body);
+    // The other block runs when nothing, or nothing whole, went before.
+    Names other = known;
+    visit(statement.otherwise, other);
+  }
+
+  const Tree& tree_;
+  std::vector<bool> read_;
+  std::vector<std::string_view> found_;
+};
+
+}  // namespace
+
+std::pair<bool, bool> special_arguments(const Tree& tree, const Statement& macro) {
+  return SpecialSearch(tree).run(macro);
+}
+
+std::vector<std::string_view> outer_names(const Tree& tree) { return OuterNames(tree).run(); }
+
+std::vector<std::string_view> assigned_names(const Tree& tree) {
+  std::vector<NameId> ids;
+  for (const Statement& statement : tree.statements) {
+    if (statement.kind == StatementKind::kSet || statement.kind == StatementKind::kFor) {
+      target_names(tree.ast, statement.target, ids);
+    }
+    if (statement.kind == StatementKind::kMacro) ids.push_back(statement.name);
+  }
+  std::vector<std::string_view> names;
+  for (const NameId id : ids) {
+    const std::string_view name = tree.ast.names[id].text;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace wgk::jinja
