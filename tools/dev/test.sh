@@ -4,13 +4,22 @@
 # with status 0, fails with any other, and is skipped with 77 (its last line then says why). To add a stage, write the
 # function and put the name where it belongs in STAGES. A stage sees WGK_TEST_FULL=1 when --full was given.
 
-STAGES=(format text includes build unit purity sanitizers dev)
+STAGES=(format text includes generated build unit purity sanitizers dev)
 
 stage_format() { cmd_fmt --check; }
 stage_text() { lint_text; }
 
 stage_includes() {
   lint_includes && inside python3 tests/dev/check_includes_test.py
+}
+
+# test.json and bench.json are what their generators write.
+stage_generated() {
+  local generator rc=0
+  for generator in "$REPO"/tools/cases/*.py; do
+    if grep -q 'case_writer\.main' "$generator"; then inside python3 "$generator" --check || rc=1; fi
+  done
+  return "$rc"
 }
 
 stage_build() { build release all; }
