@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/executor.h"
+
+#include <algorithm>
+#include <format>
+
+#include "gpu/names.h"
+#include "gpu/shaders.h"
+#include "gpu/wait.h"
+
+namespace wgk::gpu {
+namespace {
+
+struct DoneReply {
+  WGPUQueueWorkDoneStatus status = WGPUQueueWorkDoneStatus_Error;
+};
+
+void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView, void* reply, void*) {
+  static_cast<DoneReply*>(reply)->status = status;
+}
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+Context Context::make(std::shared_ptr<Device> device, Memory::Limits limits) {
+  Context context;
+  context.memory = std::make_shared<Memory>(device, limits);
+  context.pipelines = std::make_shared<Pipelines>(device);
+  context.device = std::move(device);
+  return context;
+}
+
+Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context, std::shared_ptr<const Plan> plan) {
+  const std::shared_ptr<Prepared> prepared(new Prepared(context, plan));
+  std::vector<const PlanPass*> passes;
+  for (const PlanPass& pass : plan->passes) passes.push_back(&pass);
+  const bool clears = std::ranges::any_of(plan->scratch, [](const PlanScratch& s) { return s.allocated && s.zero_init; });
+  if (clears) passes.push_back(&clear_pass());
+  const auto where = [&] { return std::format("preparing {} (variant {})", plan->op_id, plan->variant); };
+  auto pipelines = context.pipelines->get(passes);
+  if (!pipelines) return std::unexpected(std::move(pipelines.error()).during(where()));
+  if (clears) {
+    prepared->clear_pipeline_ = std::move(pipelines->back());
+    pipelines->pop_back();
+  }
+  prepared->pipelines_ = std::move(*pipelines);
+
+  const Device& device = *context.device;
+  const std::uint64_t step = std::max<std::uint64_t>(16, device.limits().minUniformBufferOffsetAlignment);
+  std::vector<std::byte> bytes;
+  for (const PlanPass& pass : plan->passes) {
+    std::vector<std::uint64_t>& offsets = prepared->uniform_offsets_.emplace_back();
+    for (const PlanUniform& uniform : pass.uniforms) {
+      bytes.resize(round_up(bytes.size(), step));
+      offsets.push_back(bytes.size());
+      bytes.insert(bytes.end(), uniform.bytes.begin(), uniform.bytes.end());
+    }
+  }
+  if (bytes.empty()) return prepared;
+  bytes.resize(round_up(bytes.size(), 16));
+  auto buffer = context.memory->allocate(bytes.size(), WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst, "uniforms");
+  if (!buffer) return std::unexpected(std::move(buffer.error()).during(where()));
+  prepared->uniforms_ = std::move(buffer->buffer);
+  const auto lock = device.lock();
+  ErrorScope scope(device);
+  device.procs().queue_write_buffer(device.queue(), prepared->uniforms_->handle(), 0, bytes.data(), bytes.size());
+  if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()).during(where()));
+  return prepared;
+}
+
+Result<std::vector<BufferRef>> Prepared::make_scratch() const {
+  std::vector<BufferRef> buffers(plan_->scratch.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const PlanScratch& scratch = plan_->scratch[i];
+    if (!scratch.allocated) continue;
+    auto buffer = context_.memory->allocate(scratch.buffer_size, kTensorUsage, scratch.id);
+    if (!buffer) return std::unexpected(std::move(buffer.error()));
+    buffers[i] = std::move(buffer->buffer);
+  }
+  return buffers;
+}
+
+Result<std::vector<BufferRef>> Prepared::shared_scratch() const {
+  const std::lock_guard lock(mutex_);
+  if (scratch_) return *scratch_;
+  auto made = make_scratch();
+  if (!made) return made;
+  scratch_ = std::move(*made);
+  return *scratch_;
+}
+
+void record_copies(const Procs& procs, WGPUCommandEncoder encoder, std::span<const Copy> copies) {
+  for (const Copy& copy : copies) {
+    procs.command_encoder_copy_buffer_to_buffer(encoder, copy.from->handle(), copy.from_offset, copy.to->handle(),
+                                                copy.to_offset, copy.size);
+  }
+}
+
+Status finish_and_submit(const Device& device, WGPUCommandEncoder encoder) {
+  const Procs& procs = device.procs();
+  const Handle<WGPUCommandBuffer> commands =
+      device.own(procs.command_encoder_finish(encoder, nullptr), procs.command_buffer_release);
+  if (!commands) return failure("device/validation", "no command buffer could be finished");
+  const WGPUCommandBuffer list[] = {commands.get()};
+  procs.queue_submit(device.queue(), 1, list);
+  device.counters().submits.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+Status wait_for_queue(const Device& device) {
+  Pending<DoneReply> reply;
+  const WGPUFuture future = [&] {
+    const auto lock = device.lock();
+    return device.procs().queue_on_submitted_work_done(
+        device.queue(), {nullptr, WGPUCallbackMode_WaitAnyOnly, on_done, reply.get(), nullptr});
+  }();
+  if (auto status = device.wait(future); !status) {
+    reply.abandon(device.instance());
+    return status;
+  }
+  if (auto status = device.check(); !status) return status;
+  if (reply->status != WGPUQueueWorkDoneStatus_Success) {
+    return failure("device/validation", "the queue did not finish its work");
+  }
+  return device.take_uncaptured();
+}
+
+Bound::~Bound() {
+  if (!outside_.load(std::memory_order_relaxed)) return;
+  for (const Slice& slice : tensors_) slice.buffer->never_reuse();
+  for (const Slice& slice : bound_) slice.buffer->never_reuse();
+  for (const BufferRef& scratch : scratch_) {
+    if (scratch) scratch->never_reuse();
+  }
+}
+
+void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const {
+  const Procs& procs = prepared_->context_.device->procs();
+  for (const Step& step : steps) {
+    if (groups) procs.compute_pass_push_debug_group(pass, view(*step.label));
+    procs.compute_pass_set_pipeline(pass, step.pipeline);
+    procs.compute_pass_set_bind_group(pass, 0, step.group, 0, nullptr);
+    procs.compute_pass_dispatch(pass, step.x, step.y, step.z);
+    if (groups) procs.compute_pass_pop_debug_group(pass);
+  }
+}
+
+void Bound::record(WGPUComputePassEncoder pass) const { record_steps(pass, steps_, false); }
+
+Status Bound::record(WGPUCommandEncoder encoder, const WGPUPassTimestampWrites* timestamps) const {
+  const Procs& procs = prepared_->context_.device->procs();
+  record_copies(procs, encoder, before_);
+  WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
+  descriptor.label = view(prepared_->plan_->op_id);
+  descriptor.timestampWrites = timestamps;
+  WGPUComputePassEncoder pass = procs.command_encoder_begin_compute_pass(encoder, &descriptor);
+  if (pass == nullptr) return failure("device/validation", "no compute pass could be begun");
+  record_steps(pass, steps_, prepared_->context_.debug_groups);
+  procs.compute_pass_end(pass);
+  procs.compute_pass_release(pass);
+  record_copies(procs, encoder, after_);
+  return {};
+}
+
+Status Bound::record_stepwise(WGPUCommandEncoder encoder, WGPUQuerySet stamps) const {
+  const Procs& procs = prepared_->context_.device->procs();
+  record_copies(procs, encoder, before_);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    WGPUPassTimestampWrites writes = WGPU_PASS_TIMESTAMP_WRITES_INIT;
+    writes.querySet = stamps;
+    writes.beginningOfPassWriteIndex = static_cast<std::uint32_t>(2 * i);
+    writes.endOfPassWriteIndex = static_cast<std::uint32_t>(2 * i + 1);
+    WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
+    descriptor.label = view(*steps_[i].label);
+    descriptor.timestampWrites = &writes;
+    WGPUComputePassEncoder pass = procs.command_encoder_begin_compute_pass(encoder, &descriptor);
+    if (pass == nullptr) return failure("device/validation", "no compute pass could be begun");
+    record_steps(pass, std::span(steps_).subspan(i, 1), false);
+    procs.compute_pass_end(pass);
+    procs.compute_pass_release(pass);
+  }
+  record_copies(procs, encoder, after_);
+  return {};
+}
+
+Status Bound::submit_part(std::span<const Step> steps, bool first, bool last, const Around& around) const {
+  const Device& device = *prepared_->context_.device;
+  const Procs& procs = device.procs();
+  const auto lock = device.lock();
+  ErrorScope scope(device, device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  const Handle<WGPUCommandEncoder> encoder =
+      device.own(procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
+  if (!encoder) return failure("device/validation", "no command encoder could be made");
+  if (first) {
+    for (const Slice& slice : around.clear) {
+      procs.command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset, slice.size);
+    }
+    record_copies(procs, encoder.get(), before_);
+  }
+  if (!steps.empty()) {
+    WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
+    descriptor.label = view(prepared_->plan_->op_id);
+    const Handle<WGPUComputePassEncoder> pass = device.own(
+        procs.command_encoder_begin_compute_pass(encoder.get(), &descriptor), procs.compute_pass_release);
+    if (!pass) return failure("device/validation", "no compute pass could be begun");
+    record_steps(pass.get(), steps, prepared_->context_.debug_groups);
+    procs.compute_pass_end(pass.get());
+  }
+  if (last) {
+    record_copies(procs, encoder.get(), after_);
+    record_copies(procs, encoder.get(), around.copies);
+  }
+  if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
+  return scope.finish();
+}
+
+Status Bound::submit(const Around& around) const {
+  const Context& context = prepared_->context_;
+  if (auto status = context.device->check(); !status) return status;
+  if (steps_.empty() && before_.empty() && after_.empty() && around.clear.empty() && around.copies.empty()) return {};
+  const std::lock_guard lock(*context.submit);
+  std::span<const Step> rest = steps_;
+  bool first = true;
+  while (true) {
+    const auto split = std::ranges::find(rest, true, &Step::submit_after);
+    const std::size_t count = split == rest.end() ? rest.size() : static_cast<std::size_t>(split - rest.begin()) + 1;
+    const bool last = count == rest.size();
+    auto status = submit_part(rest.first(count), first, last, around);
+    if (status && split != rest.end()) status = wait_for_queue(*context.device);
+    if (!status) {
+      return std::unexpected(std::move(status.error())
+                                 .during(std::format("running {} (variant {})", prepared_->plan_->op_id,
+                                                     prepared_->plan_->variant)));
+    }
+    if (last) return {};
+    rest = rest.subspan(count);
+    first = false;
+  }
+}
+
+}  // namespace wgk::gpu

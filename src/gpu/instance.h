@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The WebGPU instance: where adapters come from and where futures are waited for.
+#pragma once
+
+#include <webgpu/webgpu.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gpu/handle.h"
+#include "gpu/log.h"
+#include "gpu/procs.h"
+#include "wgk/device.h"
+#include "wgk/error.h"
+
+namespace wgk::gpu {
+
+struct Adapter {
+  Handle<WGPUAdapter> handle;
+  AdapterDescription description;
+};
+
+// Outlives everything that was made from it: releasing Dawn's instance early ends the process.
+class Instance {
+ public:
+  // `experimental`: offer features that WebGPU calls unsafe (subgroup matrices).
+  static Result<std::shared_ptr<Instance>> create(const Procs& procs, std::shared_ptr<const Log> log,
+                                                  bool experimental = true);
+  // A caller's instance: gets a reference of ours. `timed_wait`: it was made with the TimedWaitAny feature.
+  static std::shared_ptr<Instance> borrow(const Procs& procs, WGPUInstance handle,
+                                          std::shared_ptr<const Log> log, bool timed_wait);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  // All adapters, hardware first, in a stable order; the null back end only when asked for by name.
+  Result<std::vector<Adapter>> adapters(const std::string& backend = {}) const;
+  // The adapter that `choice` and the environment (WGK_ADAPTER, WGK_BACKEND) name. Errors: "device/none" lists what
+  // was looked for and what there is.
+  Result<Adapter> choose(const AdapterChoice& choice) const;
+
+  const Procs& procs() const { return procs_; }
+  const Log& log() const { return *log_; }
+  std::shared_ptr<const Log> shared_log() const { return log_; }
+  WGPUInstance handle() const { return handle_; }
+  bool timed_wait() const { return timed_wait_; }
+  bool experimental() const { return experimental_; }
+  // Keeps memory alive that a callback may still write to.
+  void keep(std::shared_ptr<void> place) const;
+
+ private:
+  Instance(const Procs& procs, std::shared_ptr<const Log> log) : procs_(procs), log_(std::move(log)) {}
+
+  Procs procs_;
+  std::shared_ptr<const Log> log_;
+  WGPUInstance handle_ = nullptr;
+  bool owned_ = true;
+  bool timed_wait_ = true;
+  bool experimental_ = true;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::shared_ptr<void>> kept_;
+};
+
+// What an adapter says of itself (index not set).
+AdapterDescription describe(const WGPUAdapterInfo& info);
+
+}  // namespace wgk::gpu

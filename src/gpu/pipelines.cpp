@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/pipelines.h"
+
+#include <algorithm>
+#include <chrono>
+#include <format>
+#include <optional>
+#include <utility>
+
+#include "gpu/names.h"
+#include "gpu/wait.h"
+
+namespace wgk::gpu {
+namespace {
+
+struct PipelineReply {
+  WGPUCreatePipelineAsyncStatus status = WGPUCreatePipelineAsyncStatus_InternalError;
+  WGPUComputePipeline pipeline = nullptr;
+  std::string message;
+};
+
+void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline, WGPUStringView message,
+                 void* reply, void*) {
+  *static_cast<PipelineReply*>(reply) = {status, pipeline, text(message)};
+}
+
+WGPUBufferBindingType binding_type(BindingType type) {
+  switch (type) {
+    case BindingType::kReadOnlyStorage: return WGPUBufferBindingType_ReadOnlyStorage;
+    case BindingType::kStorage: return WGPUBufferBindingType_Storage;
+    default: return WGPUBufferBindingType_Uniform;
+  }
+}
+
+std::vector<BindingType> types_of(const PlanPass& pass) {
+  std::vector<BindingType> types(pass.bindings.size());
+  for (std::size_t i = 0; i < types.size(); ++i) types[i] = pass.bindings[i].type;
+  return types;
+}
+
+}  // namespace
+
+struct Pipelines::Entry {
+  // What the pipeline is made of. The key is a digest of it; on a hit it is compared all the same.
+  std::shared_ptr<const std::string> wgsl;
+  std::string entry_point;
+  std::vector<BindingType> types;
+  std::string label;
+  std::array<std::uint8_t, 16> key = {};
+  // Guarded by the cache's mutex.
+  std::optional<Result<PipelineRef>> result;
+  // Of the builder alone.
+  std::shared_ptr<const Layout> layout;
+  Handle<WGPUShaderModule> module;
+  Pending<PipelineReply> reply;
+  WGPUFuture future = {};
+  std::chrono::steady_clock::time_point started;
+
+  bool same(const PlanPass& pass, std::span<const BindingType> pass_types) const {
+    return entry_point == pass.entry_point && std::ranges::equal(types, pass_types) &&
+           (wgsl == pass.wgsl || *wgsl == *pass.wgsl);
+  }
+};
+
+std::shared_ptr<Pipelines::Entry> Pipelines::find_or_start(const PlanPass& pass, bool& ours) {
+  const std::vector<BindingType> types = types_of(pass);
+  std::vector<std::shared_ptr<Entry>>& bucket = entries_[pass.key];
+  for (const std::shared_ptr<Entry>& entry : bucket) {
+    if (entry->same(pass, types)) {
+      ++stats_.hits;
+      return entry;
+    }
+  }
+  auto entry = std::make_shared<Entry>();
+  entry->wgsl = pass.wgsl;
+  entry->entry_point = pass.entry_point;
+  entry->types = types;
+  entry->label = pass.label;
+  entry->key = pass.key;
+  bucket.push_back(entry);
+  ours = true;
+  return entry;
+}
+
+Result<std::vector<PipelineRef>> Pipelines::get(std::span<const PlanPass* const> passes) {
+  if (auto status = device_->check(); !status) return std::unexpected(std::move(status.error()));
+  std::vector<std::shared_ptr<Entry>> entries;
+  std::vector<std::shared_ptr<Entry>> missing;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const PlanPass* pass : passes) {
+      bool ours = false;
+      entries.push_back(find_or_start(*pass, ours));
+      if (ours) missing.push_back(entries.back());
+    }
+  }
+  if (!missing.empty()) build(missing);
+  std::vector<PipelineRef> pipelines;
+  std::unique_lock lock(mutex_);
+  for (const std::shared_ptr<Entry>& entry : entries) {
+    // Another thread builds it and bounds its own wait.
+    published_.wait(lock, [&] { return entry->result.has_value(); });
+    if (!*entry->result) return std::unexpected(entry->result->error());
+    pipelines.push_back(**entry->result);
+  }
+  return pipelines;
+}
+
+Result<std::shared_ptr<const Layout>> Pipelines::layout(std::span<const BindingType> types) {
+  std::string key;
+  for (const BindingType type : types) key += static_cast<char>('0' + static_cast<int>(type));
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = layouts_.find(key); found != layouts_.end()) return found->second;
+  }
+  std::vector<WGPUBindGroupLayoutEntry> entries;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    WGPUBindGroupLayoutEntry entry = WGPU_BIND_GROUP_LAYOUT_ENTRY_INIT;
+    entry.binding = static_cast<std::uint32_t>(i);
+    entry.visibility = WGPUShaderStage_Compute;
+    entry.buffer.type = binding_type(types[i]);
+    entries.push_back(entry);
+  }
+  const Procs& procs = device_->procs();
+  auto layout = std::make_shared<Layout>();
+  const auto device_lock = device_->lock();
+  ErrorScope scope(*device_);
+  WGPUBindGroupLayoutDescriptor group = WGPU_BIND_GROUP_LAYOUT_DESCRIPTOR_INIT;
+  group.entryCount = entries.size();
+  group.entries = entries.data();
+  layout->group = device_->own(procs.device_create_bind_group_layout(device_->handle(), &group),
+                               procs.bind_group_layout_release);
+  if (layout->group) {
+    WGPUPipelineLayoutDescriptor descriptor = WGPU_PIPELINE_LAYOUT_DESCRIPTOR_INIT;
+    const WGPUBindGroupLayout groups[] = {layout->group.get()};
+    descriptor.bindGroupLayoutCount = 1;
+    descriptor.bindGroupLayouts = groups;
+    layout->pipeline = device_->own(procs.device_create_pipeline_layout(device_->handle(), &descriptor),
+                                    procs.pipeline_layout_release);
+  }
+  if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()));
+  if (!layout->group || !layout->pipeline) return failure("device/validation", "no bind group layout could be made");
+  const std::lock_guard lock(mutex_);
+  const auto [place, fresh] = layouts_.try_emplace(std::move(key), std::move(layout));
+  return place->second;
+}
+
+// Makes the module and starts the pipeline.
+Status Pipelines::start(Entry& entry) {
+  auto made = layout(entry.types);
+  if (!made) return std::unexpected(std::move(made.error()));
+  entry.layout = std::move(*made);
+  const Procs& procs = device_->procs();
+  const auto lock = device_->lock();
+  ErrorScope scope(*device_);
+  WGPUShaderSourceWGSL source = WGPU_SHADER_SOURCE_WGSL_INIT;
+  source.code = view(*entry.wgsl);
+  WGPUShaderModuleDescriptor module = WGPU_SHADER_MODULE_DESCRIPTOR_INIT;
+  module.nextInChain = &source.chain;
+  module.label = view(entry.label);
+  entry.module = device_->own(procs.device_create_shader_module(device_->handle(), &module), procs.shader_module_release);
+  if (auto status = scope.finish("device/compile"); !status) return status;
+  if (!entry.module) return failure("device/compile", "no shader module could be made");
+  WGPUComputePipelineDescriptor descriptor = WGPU_COMPUTE_PIPELINE_DESCRIPTOR_INIT;
+  descriptor.label = view(entry.label);
+  descriptor.layout = entry.layout->pipeline.get();
+  descriptor.compute.module = entry.module.get();
+  descriptor.compute.entryPoint = view(entry.entry_point);
+  entry.future = procs.device_create_compute_pipeline_async(
+      device_->handle(), &descriptor, {nullptr, WGPUCallbackMode_WaitAnyOnly, on_pipeline, entry.reply.get(), nullptr});
+  return {};
+}
+
+void Pipelines::build(std::span<const std::shared_ptr<Entry>> entries) {
+  std::vector<std::shared_ptr<Entry>> started;
+  for (const std::shared_ptr<Entry>& entry : entries) {
+    entry->started = std::chrono::steady_clock::now();
+    if (auto status = start(*entry); status) {
+      started.push_back(entry);
+    } else {
+      publish(entry, std::unexpected(std::move(status.error())));
+    }
+  }
+  const Procs& procs = device_->procs();
+  for (const std::shared_ptr<Entry>& entry : started) {
+    if (auto status = device_->wait(entry->future); !status) {
+      entry->reply.abandon(device_->instance());
+      publish(entry, std::unexpected(std::move(status.error())));
+      continue;
+    }
+    PipelineReply& reply = *entry->reply.get();
+    auto pipeline = std::make_shared<Pipeline>();
+    pipeline->device = device_;
+    pipeline->layout = entry->layout;
+    pipeline->handle = device_->own(reply.pipeline, procs.compute_pipeline_release);
+    if (auto status = device_->check(); !status) {
+      publish(entry, std::unexpected(std::move(status.error())));
+    } else if (reply.status != WGPUCreatePipelineAsyncStatus_Success || !pipeline->handle) {
+      publish(entry, failure("device/compile", reply.message.empty() ? "no pipeline was made" : reply.message));
+    } else {
+      publish(entry, PipelineRef(std::move(pipeline)));
+    }
+  }
+}
+
+void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef> result) {
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - entry->started;
+  if (device_->log().on()) {
+    device_->log().write(result ? LogLevel::kInfo : LogLevel::kError,
+                         result ? std::format("compiled '{}' in {:.2f} ms", entry->label, spent.count())
+                                : std::format("'{}' did not compile: {}", entry->label, result.error().message));
+  }
+  entry->module.reset();
+  const std::lock_guard lock(mutex_);
+  if (result) {
+    ++stats_.built;
+  } else {
+    result = std::unexpected(std::move(result.error()).during(std::format("compiling pass '{}'", entry->label)));
+    std::erase(entries_[entry->key], entry);   // the next caller tries again
+  }
+  entry->result = std::move(result);
+  published_.notify_all();
+}
+
+void Pipelines::clear() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, bucket] : entries_) std::erase_if(bucket, [](const auto& entry) { return entry->result.has_value(); });
+  layouts_.clear();
+}
+
+PipelineStats Pipelines::stats() const {
+  const std::lock_guard lock(mutex_);
+  PipelineStats stats = stats_;
+  for (const auto& [key, bucket] : entries_) stats.live += bucket.size();
+  stats.layouts = layouts_.size();
+  return stats;
+}
+
+}  // namespace wgk::gpu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes between host and device, in the form that buffers hold.
+#pragma once
+
+#include <webgpu/webgpu.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gpu/executor.h"
+#include "gpu/memory.h"
+#include "wgk/error.h"
+
+namespace wgk::gpu {
+
+// Queued, not waited for: `bytes` may go away at once. Any byte offset; bytes beside the range stay as they are.
+Status write(const Context& context, const Slice& slice, std::span<const std::byte> bytes);
+
+// Sets a slice of whole words to zero.
+Status clear(const Context& context, const Slice& slice);
+
+// Copies slices of one or several buffers to the host.
+class ReadBack {
+ public:
+  // Makes the staging buffer. Slices may start and end at any byte.
+  static Result<std::unique_ptr<ReadBack>> make(const Context& context, std::span<const Slice> slices);
+  ~ReadBack();
+  ReadBack(const ReadBack&) = delete;
+  ReadBack& operator=(const ReadBack&) = delete;
+
+  // To be recorded after the commands that write the slices.
+  std::span<const Copy> copies() const { return copies_; }
+  // Submits the copies on their own.
+  Status submit() const;
+  // Starts mapping; everything submitted before is waited for by it.
+  Status start();
+  Result<bool> ready();
+  // Waits for the map; data() is valid afterwards, for as long as this lives.
+  Status wait(std::optional<std::chrono::nanoseconds> timeout = {});
+  std::span<const std::byte> data(std::size_t slice) const;
+
+ private:
+  struct MapReply {
+    WGPUMapAsyncStatus status = WGPUMapAsyncStatus_Error;
+    std::string message;
+  };
+  struct Place {
+    std::uint64_t start = 0, size = 0;   // in the staging buffer
+  };
+  explicit ReadBack(Context context) : context_(std::move(context)) {}
+  Status finish();
+  static void on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* reply, void*);
+
+  Context context_;
+  std::vector<Slice> slices_;   // keeps the sources
+  BufferRef staging_;
+  std::vector<Copy> copies_;
+  std::vector<Place> places_;
+  std::uint64_t bytes_ = 0;
+  Pending<MapReply> reply_;
+  WGPUFuture future_ = {};
+  bool started_ = false, mapped_ = false;
+  const std::byte* data_ = nullptr;
+};
+
+}  // namespace wgk::gpu

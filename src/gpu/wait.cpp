@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/wait.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "gpu/instance.h"
+
+namespace wgk::gpu {
+namespace {
+
+WaitOutcome outcome_of(WGPUWaitStatus status) {
+  switch (status) {
+    case WGPUWaitStatus_Success: return WaitOutcome::kReady;
+    case WGPUWaitStatus_TimedOut: return WaitOutcome::kTimedOut;
+    default: return WaitOutcome::kFailed;
+  }
+}
+
+// An instance without timed waits can only be asked again: often at first, then ever less.
+WaitOutcome poll(const Instance& instance, WGPUFutureWaitInfo& info, std::chrono::nanoseconds timeout) {
+  const auto start = std::chrono::steady_clock::now();
+  auto pause = std::chrono::nanoseconds(0);
+  while (true) {
+    const WaitOutcome outcome = outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, 0));
+    if (outcome != WaitOutcome::kTimedOut) return outcome;
+    const auto spent = std::chrono::steady_clock::now() - start;
+    if (spent >= timeout) return WaitOutcome::kTimedOut;
+    if (spent > std::chrono::microseconds(100)) {
+      pause = std::min<std::chrono::nanoseconds>(pause + std::chrono::microseconds(10), std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(pause);
+    }
+  }
+}
+
+}  // namespace
+
+void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> place) {
+  instance.keep(std::move(place));
+}
+
+WaitOutcome wait_for(const Instance& instance, WGPUFuture future, std::chrono::nanoseconds timeout) {
+  WGPUFutureWaitInfo info = WGPU_FUTURE_WAIT_INFO_INIT;
+  info.future = future;
+  if (timeout.count() > 0 && !instance.timed_wait()) return poll(instance, info, timeout);
+  const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(0, timeout.count()));
+  return outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, nanoseconds));
+}
+
+}  // namespace wgk::gpu
