@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something that is not done yet. Nothing is waited for behind the caller's back: ready(), wait() and Runtime::poll() are
-// where progress is seen and where callbacks run.
+// Something that is not done yet. Nothing is waited for behind the caller's back: ready(), wait()
+// and Runtime::poll() are where progress is seen and where callbacks run.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,8 @@
 
 namespace wgk {
 
-// One result, to be taken once: by wait(), or by the callback. Not for use from two threads at a time.
+// One result, to be taken once: by wait(), or by the callback. Not for use from two threads at a
+// time.
 template <class T>
 class Future {
  public:
@@ -32,7 +33,8 @@ class Future {
     if (state_) state_->cancel();
     state_.reset();
   }
-  // `callback` runs inside a later ready() of nobody but Runtime::poll(), or at once if the result is there. Takes the result.
+  // `callback` runs inside a later ready() of nobody but Runtime::poll(), or at once if the result
+  // is there. Takes the result.
   void then(std::function<void(Result<T>)> callback) {
     if (state_) std::exchange(state_, nullptr)->then(std::move(callback));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel on a device: called as a whole, or prepared once, bound to buffers and recorded into anybody's pass.
+// A kernel on a device: called as a whole, or prepared once, bound to buffers and recorded into
+// anybody's pass.
 #pragma once
 
 #include <chrono>
@@ -32,26 +33,29 @@ using Values = std::vector<std::pair<std::string, Json>>;
 // An output that is wanted. Optional outputs exist only when listed; required ones always do.
 struct Output {
   std::string name;
-  std::optional<Shape> shape;    // where it cannot be inferred
+  std::optional<Shape> shape;  // where it cannot be inferred
   std::optional<DType> dtype;
-  Tensor destination;            // written there, where not empty
+  Tensor destination;  // written there, where not empty
 
   Output(const char* port) : name(port) {}
   Output(std::string port) : name(std::move(port)) {}
   Output(std::string port, Tensor to) : name(std::move(port)), destination(std::move(to)) {}
-  Output(std::string port, Shape dims, std::optional<DType> type = {}) : name(std::move(port)), shape(std::move(dims)), dtype(type) {}
+  Output(std::string port, Shape dims, std::optional<DType> type = {})
+      : name(std::move(port)), shape(std::move(dims)), dtype(type) {}
 };
 
 struct CallOptions {
   Values attrs = {}, args = {}, tunables = {};
   std::vector<Output> outputs = {};
-  std::string variant = {};        // forced variant; empty: selected
-  bool read_back = false;          // results in host memory, by the call's own submission
-  bool staging = false;            // copy where alignment, usage flags or aliasing forbid a direct binding; else that is an error
+  std::string variant = {};  // forced variant; empty: selected
+  bool read_back = false;    // results in host memory, by the call's own submission
+  bool staging = false;  // copy where alignment, usage flags or aliasing forbid a direct binding;
+                         // else that is an error
   // For tests: new outputs start as 0xff bytes, so that what a kernel leaves unwritten shows.
   bool poison_outputs = false;
-  // For tests: each tensor lies inside a larger buffer with this many guard bytes on either side (a multiple of 256), checked after the
-  // run. A changed guard is the error "device/guard". Host inputs and new outputs only.
+  // For tests: each tensor lies inside a larger buffer with this many guard bytes on either side (a
+  // multiple of 256), checked after the run. A changed guard is the error "device/guard". Host
+  // inputs and new outputs only.
   std::uint32_t guard_bytes = 0;
 };
 
@@ -72,7 +76,7 @@ class CallResult {
  private:
   friend struct KernelAccess;
   std::vector<std::pair<std::string, Tensor>> outputs_;
-  std::vector<std::pair<std::string, std::string>> upstream_;   // upstream name -> bind key
+  std::vector<std::pair<std::string, std::string>> upstream_;  // upstream name -> bind key
   std::shared_ptr<const Plan> plan_;
   CallTiming timing_;
 };
@@ -85,7 +89,8 @@ struct Signature {
     Shape shape;
     bool packed = false;
     std::optional<DType> storage;
-    // Equal non-zero numbers: inputs and destinations that share one buffer at the same place (in-place and view-alias calls).
+    // Equal non-zero numbers: inputs and destinations that share one buffer at the same place
+    // (in-place and view-alias calls).
     std::uint64_t buffer = 0;
   };
   std::vector<Input> inputs = {};
@@ -96,20 +101,21 @@ struct Signature {
 
 // Exact bytes of device memory, before anything runs.
 struct MemoryNeeds {
-  std::uint64_t inputs = 0, outputs = 0;   // buffers of the tensors
-  std::uint64_t scratch = 0, uniforms = 0; // made by prepare and bind
+  std::uint64_t inputs = 0, outputs = 0;    // buffers of the tensors
+  std::uint64_t scratch = 0, uniforms = 0;  // made by prepare and bind
   std::uint64_t total() const { return inputs + outputs + scratch + uniforms; }
 };
 
 // What a bound call must be recorded into.
 enum class Needs : std::uint8_t { kPass, kEncoder, kSubmit };
-std::string_view name(Needs needs);   // "pass", "encoder", "submit"
+std::string_view name(Needs needs);  // "pass", "encoder", "submit"
 
 class Bound;
 
 struct BindOptions {
-  bool staging = false;       // as in CallOptions
-  bool own_scratch = false;   // else all bound calls of one Prepared share its scratch: fine in order, on one queue
+  bool staging = false;  // as in CallOptions
+  bool own_scratch =
+      false;  // else all bound calls of one Prepared share its scratch: fine in order, on one queue
 };
 
 // A plan whose pipelines exist. A cheap handle; const members may be called from any thread.
@@ -118,8 +124,10 @@ class Prepared {
   Prepared() = default;
   const Plan& plan() const;
   MemoryNeeds memory() const;
-  // One tensor per port of the plan, on the device. Bind again for other buffers: no new plan, no new pipeline.
-  Result<Bound> bind(const std::vector<std::pair<std::string, Tensor>>& tensors, const BindOptions& options = {}) const;
+  // One tensor per port of the plan, on the device. Bind again for other buffers: no new plan, no
+  // new pipeline.
+  Result<Bound> bind(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                     const BindOptions& options = {}) const;
   // New tensors for the outputs, in the order of the plan.
   Result<std::vector<std::pair<std::string, Tensor>>> make_outputs() const;
 
@@ -146,11 +154,12 @@ class Submission {
   std::shared_ptr<Impl> impl_;
 };
 
-// A prepared call with its buffers and bind groups. A cheap handle; const members may be called from any thread, recording
-// takes no lock and makes no object.
+// A prepared call with its buffers and bind groups. A cheap handle; const members may be called
+// from any thread, recording takes no lock and makes no object.
 //
-// record() overwrites the pass's pipeline and bind group 0 and leaves everything else alone. Scratch belongs to the
-// Prepared (or to this, with own_scratch); whoever records must keep this object until the commands are submitted.
+// record() overwrites the pass's pipeline and bind group 0 and leaves everything else alone.
+// Scratch belongs to the Prepared (or to this, with own_scratch); whoever records must keep this
+// object until the commands are submitted.
 class Bound {
  public:
   Bound() = default;
@@ -168,8 +177,9 @@ class Bound {
   // The same, with something to wait for.
   Result<Submission> run() const;
 
-  // New values for scalar arguments that the format keeps in uniforms. Recordings made before keep the old values; later
-  // ones have the new. "usage/specialized" if the values decide more than uniforms (the message names what differs).
+  // New values for scalar arguments that the format keeps in uniforms. Recordings made before keep
+  // the old values; later ones have the new. "usage/specialized" if the values decide more than
+  // uniforms (the message names what differs).
   Status update(const Values& args);
 
  private:
@@ -186,13 +196,15 @@ class Kernel {
   const Package& package() const;
   std::string op_id() const { return package().op_id(); }
 
-  // Uploads host inputs, runs, waits if `read_back`. Equal calls reuse plan, pipelines, buffers and bind groups.
+  // Uploads host inputs, runs, waits if `read_back`. Equal calls reuse plan, pipelines, buffers and
+  // bind groups.
   Result<CallResult> call(const Inputs& inputs, const CallOptions& options = {}) const;
   // The same without waiting: host data may go away when this returns.
   Result<Future<CallResult>> start(const Inputs& inputs, const CallOptions& options = {}) const;
 
   // What would run, without running it.
-  Result<std::shared_ptr<const Plan>> plan(const Inputs& inputs, const CallOptions& options = {}) const;
+  Result<std::shared_ptr<const Plan>> plan(const Inputs& inputs,
+                                           const CallOptions& options = {}) const;
   Result<std::shared_ptr<const Plan>> plan(const Signature& signature) const;
   Explanation explain(const Inputs& inputs, const CallOptions& options = {}) const;
   Explanation explain(const Signature& signature) const;

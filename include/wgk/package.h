@@ -20,19 +20,21 @@ struct PortInfo {
   std::string upstream;  // ONNX name, may be empty
   std::string dtype;     // dtype name or type variable, empty: unchecked
   bool optional = false;
-  bool in_place = false; // the same tensor is input and output
+  bool in_place = false;  // the same tensor is input and output
 };
 
 // A cheap handle of an immutable package; no device is needed to plan with it.
 class Package {
  public:
-  // A package's folder, or its build/webgpu folder. Every file is verified against metadata.json before it is parsed.
+  // A package's folder, or its build/webgpu folder. Every file is verified against metadata.json
+  // before it is parsed.
   static Result<Package> open(std::string_view place);
-  explicit Package(std::shared_ptr<const package::Package> package) : package_(std::move(package)) {}
+  explicit Package(std::shared_ptr<const package::Package> package)
+      : package_(std::move(package)) {}
 
   std::string op_id() const;
-  std::string origin() const;           // where it came from
-  std::string digest() const;           // of its manifest, base64: names these bytes
+  std::string origin() const;  // where it came from
+  std::string digest() const;  // of its manifest, base64: names these bytes
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
   std::vector<std::string> variants() const;

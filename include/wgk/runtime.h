@@ -28,32 +28,39 @@ namespace wgk {
 using GetProcAddress = void (*(*)(WGPUStringView name))(void);
 
 struct MemoryLimits {
-  std::uint64_t cap = std::numeric_limits<std::uint64_t>::max();   // all device bytes of the runtime, honoured before allocation
-  std::uint64_t pool = std::uint64_t{256} << 20;                   // of these, bytes kept for reuse
+  std::uint64_t cap =
+      std::numeric_limits<std::uint64_t>::max();  // all device bytes of the runtime, honoured
+                                                  // before allocation
+  std::uint64_t pool = std::uint64_t{256} << 20;  // of these, bytes kept for reuse
 };
 
 struct CommonOptions {
   LogSink log = {};
-  std::chrono::nanoseconds timeout = std::chrono::seconds(60);     // a wait that lasts longer: "device/timeout", and the device is lost
+  std::chrono::nanoseconds timeout = std::chrono::seconds(
+      60);  // a wait that lasts longer: "device/timeout", and the device is lost
   MemoryLimits memory = {};
-  std::string cache_folder = {};     // rendered text and compiled pipelines, kept between processes; empty: none
-  std::string quirks = {};           // JSON in place of the built-in table of variants that are off on some drivers
-  bool debug_groups = true;          // name package, variant and pass of each dispatch in submissions of our own
-  GetProcAddress procs = nullptr;    // null: the linked library
+  std::string cache_folder =
+      {};  // rendered text and compiled pipelines, kept between processes; empty: none
+  std::string quirks =
+      {};  // JSON in place of the built-in table of variants that are off on some drivers
+  bool debug_groups =
+      true;  // name package, variant and pass of each dispatch in submissions of our own
+  GetProcAddress procs = nullptr;  // null: the linked library
 };
 
 struct RuntimeOptions : CommonOptions {
   AdapterChoice adapter = {};
   Mode mode = Mode::kSafe;
-  bool experimental = true;          // features that WebGPU calls unsafe: subgroup matrices
+  bool experimental = true;  // features that WebGPU calls unsafe: subgroup matrices
 };
 
 struct AdoptOptions : CommonOptions {
   WGPUDevice device = nullptr;
-  WGPUInstance instance = nullptr;   // null: asked of the device
-  // The instance was made with the feature TimedWaitAny. If not, waiting is done by looking again and again.
+  WGPUInstance instance = nullptr;  // null: asked of the device
+  // The instance was made with the feature TimedWaitAny. If not, waiting is done by looking again
+  // and again.
   bool timed_wait = false;
-  std::optional<Mode> mode = {};     // an error if the device has another
+  std::optional<Mode> mode = {};  // an error if the device has another
 };
 
 struct DeviceDescription {
@@ -65,7 +72,8 @@ struct DeviceDescription {
 };
 
 struct LoadOptions {
-  // These very bytes may run in trusted mode. Without it a trusted runtime refuses the package ("store/trust").
+  // These very bytes may run in trusted mode. Without it a trusted runtime refuses the package
+  // ("store/trust").
   bool trust = false;
 };
 
@@ -80,7 +88,7 @@ struct RuntimeStats {
 
 struct Loss {
   std::string reason;
-  std::uint64_t generation = 0;      // how often the runtime was rebuilt before
+  std::uint64_t generation = 0;  // how often the runtime was rebuilt before
 };
 
 // One call signature to compile ahead.
@@ -94,16 +102,16 @@ class Runtime {
  public:
   // Makes a device. Errors: "device/none" and others of area device.
   static Result<Runtime> create(const RuntimeOptions& options = {});
-  // Works on the caller's device: no adapter or device is requested, nothing of the caller's is destroyed, its callbacks and
-  // its event loop are left alone. Unless the device has Dawn's implicit synchronization, nobody else may use it while a
-  // member of this runs.
+  // Works on the caller's device: no adapter or device is requested, nothing of the caller's is
+  // destroyed, its callbacks and its event loop are left alone. Unless the device has Dawn's
+  // implicit synchronization, nobody else may use it while a member of this runs.
   static Result<Runtime> adopt(const AdoptOptions& options);
   // Every adapter that the machine has (of one back end, if given).
   static Result<std::vector<AdapterDescription>> adapters(const std::string& backend = {});
 
   const DeviceDescription& describe() const;
   const DeviceCaps& caps() const { return describe().caps; }
-  WGPUDevice device() const;         // stays the runtime's or the caller's
+  WGPUDevice device() const;  // stays the runtime's or the caller's
   WGPUQueue queue() const;
   WGPUInstance instance() const;
 
@@ -111,7 +119,8 @@ class Runtime {
   Result<Kernel> load(Package package, const LoadOptions& options = {}) const;
 
   Result<Tensor> upload(const HostTensor& data, bool keep_host_copy = false) const;
-  Result<Tensor> empty(DType dtype, Shape shape) const;   // zeros too: contents never pass from one owner to another
+  Result<Tensor> empty(
+      DType dtype, Shape shape) const;  // zeros too: contents never pass from one owner to another
   Result<Tensor> zeros(DType dtype, Shape shape) const { return empty(dtype, std::move(shape)); }
 
   // All pipelines of these calls, compiled in parallel.
@@ -123,12 +132,13 @@ class Runtime {
   Status wait_idle(std::optional<std::chrono::nanoseconds> timeout = {}) const;
 
   RuntimeStats stats() const;
-  std::uint64_t trim() const;        // gives pooled buffers back; the bytes that this freed
+  std::uint64_t trim() const;  // gives pooled buffers back; the bytes that this freed
 
   // Nothing while the device is well.
   std::optional<Loss> lost() const;
-  // After a loss: a new device (or the caller's new one), pipelines and plans made again on demand. Kernels stay valid, tensors with
-  // a host copy get a new buffer; other tensors, Prepared and Bound objects of the old device return "device/lost".
+  // After a loss: a new device (or the caller's new one), pipelines and plans made again on demand.
+  // Kernels stay valid, tensors with a host copy get a new buffer; other tensors, Prepared and
+  // Bound objects of the old device return "device/lost".
   Status rebuild(WGPUDevice device = nullptr, WGPUInstance instance = nullptr) const;
 
  private:

@@ -26,8 +26,9 @@ class Runtime;
 template <class T>
 concept HostElement =
     std::same_as<T, float> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
-    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> || std::same_as<T, std::uint8_t> ||
-    std::same_as<T, std::uint16_t> || std::same_as<T, std::uint32_t> || std::same_as<T, bool>;
+    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
+    std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> ||
+    std::same_as<T, std::uint32_t> || std::same_as<T, bool>;
 
 template <HostElement T>
 constexpr DType dtype_of() {
@@ -42,7 +43,8 @@ constexpr DType dtype_of() {
   return DType::boolean;
 }
 
-// A dense row-major array in host memory: a view, copied only on upload. Elements are host_bytes(dtype) wide.
+// A dense row-major array in host memory: a view, copied only on upload. Elements are
+// host_bytes(dtype) wide.
 struct HostTensor {
   std::span<const std::byte> data;
   DType dtype = DType::f32;
@@ -51,12 +53,14 @@ struct HostTensor {
   std::optional<DType> array;
 
   HostTensor() = default;
-  HostTensor(std::span<const std::byte> bytes, DType type, Shape dims) : data(bytes), dtype(type), shape(std::move(dims)) {}
+  HostTensor(std::span<const std::byte> bytes, DType type, Shape dims)
+      : data(bytes), dtype(type), shape(std::move(dims)) {}
   template <HostElement T>
   HostTensor(std::span<const T> values, Shape dims)
       : data(std::as_bytes(values)), dtype(dtype_of<T>()), shape(std::move(dims)) {}
   template <HostElement T>
-  HostTensor(const std::vector<T>& values, Shape dims) : HostTensor(std::span<const T>(values), std::move(dims)) {}
+  HostTensor(const std::vector<T>& values, Shape dims)
+      : HostTensor(std::span<const T>(values), std::move(dims)) {}
 };
 
 // A host array that owns its elements.
@@ -74,33 +78,35 @@ struct HostArray {
   }
 };
 
-// A range of a device buffer with a shape and a dtype, or (results that were read back) the same in host memory. A cheap
-// handle: copies share, the last one gives an owned buffer back. A default-made one is empty; every operation on it says so.
+// A range of a device buffer with a shape and a dtype, or (results that were read back) the same in
+// host memory. A cheap handle: copies share, the last one gives an owned buffer back. A
+// default-made one is empty; every operation on it says so.
 class Tensor {
  public:
   Tensor() = default;
 
-  // Borrows a caller's buffer: it is never destroyed here. Kernels own whole 32-bit words, so the range counts as rounded
-  // up to 4 bytes. `size` may be larger than the tensor. Errors: "usage/range", "usage/buffer-usage".
-  static Result<Tensor> wrap(const Runtime& runtime, WGPUBuffer buffer, std::uint64_t offset, std::uint64_t size, Shape shape,
-                             DType dtype);
+  // Borrows a caller's buffer: it is never destroyed here. Kernels own whole 32-bit words, so the
+  // range counts as rounded up to 4 bytes. `size` may be larger than the tensor. Errors:
+  // "usage/range", "usage/buffer-usage".
+  static Result<Tensor> wrap(const Runtime& runtime, WGPUBuffer buffer, std::uint64_t offset,
+                             std::uint64_t size, Shape shape, DType dtype);
   // Small integers and uint8 are widened in buffers unless the tensor says otherwise.
   struct Form {
-    std::optional<DType> storage;   // int64 held as int32 or uint32
-    bool packed = false;            // uint8, four to a word
+    std::optional<DType> storage;  // int64 held as int32 or uint32
+    bool packed = false;           // uint8, four to a word
   };
-  static Result<Tensor> wrap(const Runtime& runtime, WGPUBuffer buffer, std::uint64_t offset, std::uint64_t size, Shape shape,
-                             DType dtype, Form form);
+  static Result<Tensor> wrap(const Runtime& runtime, WGPUBuffer buffer, std::uint64_t offset,
+                             std::uint64_t size, Shape shape, DType dtype, Form form);
 
   explicit operator bool() const { return impl_ != nullptr; }
   DType dtype() const;
-  DType storage() const;            // element type in the buffer
+  DType storage() const;  // element type in the buffer
   bool packed() const;
   const Shape& shape() const;
   std::int64_t elements() const;
   std::uint64_t byte_length() const;  // in the buffer
   std::uint64_t byte_offset() const;
-  WGPUBuffer buffer() const;        // null for a tensor in host memory
+  WGPUBuffer buffer() const;  // null for a tensor in host memory
   bool borrowed() const;
 
   // Waits for everything submitted before, then copies to the host.
@@ -110,8 +116,8 @@ class Tensor {
   template <HostElement T>
   Result<std::vector<T>> download() const;
 
-  // Queued at once, not waited for; the host data may go away. The elements beside the range keep their values, also those
-  // that share a 32-bit word with it.
+  // Queued at once, not waited for; the host data may go away. The elements beside the range keep
+  // their values, also those that share a 32-bit word with it.
   Status upload(const HostTensor& data, std::int64_t first = 0) const;
 
   // The same elements in another shape of equal size.
@@ -129,7 +135,8 @@ Result<std::vector<T>> Tensor::download() const {
   auto array = download();
   if (!array) return std::unexpected(std::move(array.error()));
   if (array->dtype != dtype_of<T>()) {
-    return failure("request/dtype", "the tensor holds " + std::string(name(array->dtype)) + ", asked for were elements of " +
+    return failure("request/dtype", "the tensor holds " + std::string(name(array->dtype)) +
+                                        ", asked for were elements of " +
                                         std::string(name(dtype_of<T>())));
   }
   std::vector<T> values(array->data.size() / sizeof(T));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The WebGPU handles that cross the library's edge. <webgpu/webgpu.h> may be included before or after this.
+// The WebGPU handles that cross the library's edge. <webgpu/webgpu.h> may be included before or
+// after this.
 #pragma once
 
 extern "C" {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placing a plan's tensors, scratch and uniforms in buffers, with a named error for whatever WebGPU would refuse.
+// Placing a plan's tensors, scratch and uniforms in buffers, with a named error for whatever WebGPU
+// would refuse.
 #include <algorithm>
 #include <format>
 
@@ -32,8 +33,8 @@ std::vector<Use> uses_of(const PlanPass& pass) {
 
 }  // namespace
 
-Result<std::shared_ptr<Bound>> Bound::make(std::shared_ptr<const Prepared> prepared, std::vector<Slice> tensors,
-                                           const BindOptions& options) {
+Result<std::shared_ptr<Bound>> Bound::make(std::shared_ptr<const Prepared> prepared,
+                                           std::vector<Slice> tensors, const BindOptions& options) {
   const Plan& plan = prepared->plan();
   const std::shared_ptr<Bound> bound(new Bound(std::move(prepared)));
   bound->tensors_ = std::move(tensors);
@@ -43,7 +44,9 @@ Result<std::shared_ptr<Bound>> Bound::make(std::shared_ptr<const Prepared> prepa
     return bound->make_groups();
   }();
   if (!result) {
-    return std::unexpected(Error(result.error()).during(std::format("binding {} (variant {})", plan.op_id, plan.variant)));
+    return std::unexpected(
+        Error(result.error())
+            .during(std::format("binding {} (variant {})", plan.op_id, plan.variant)));
   }
   return bound;
 }
@@ -53,17 +56,21 @@ Status Bound::stage(std::size_t index, std::string reason) {
   const Plan& plan = prepared_->plan();
   const PlanTensor& tensor = plan.tensors[index];
   const Slice& given = tensors_[index];
-  if (bound_[index].buffer != given.buffer) return {};   // staged already
+  if (bound_[index].buffer != given.buffer) return {};  // staged already
   const std::uint64_t size = tensor.buffer_size;
   if (given.offset % 4 != 0) {
-    return failure("usage/alignment", std::format("tensor '{}' is at byte {}, which is no multiple of 4: it cannot be copied either",
-                                                  tensor.port, given.offset));
+    return failure(
+        "usage/alignment",
+        std::format(
+            "tensor '{}' is at byte {}, which is no multiple of 4: it cannot be copied either",
+            tensor.port, given.offset));
   }
   const bool writes = tensor.is_output;
   const WGPUBufferUsage wanted = WGPUBufferUsage_CopySrc | (writes ? WGPUBufferUsage_CopyDst : 0);
   if ((given.buffer->usage() & wanted) != wanted) {
-    return failure("usage/buffer-usage", std::format("tensor '{}' cannot be copied: its buffer lacks the usage {}", tensor.port,
-                                                     writes ? "CopySrc or CopyDst" : "CopySrc"));
+    return failure("usage/buffer-usage",
+                   std::format("tensor '{}' cannot be copied: its buffer lacks the usage {}",
+                               tensor.port, writes ? "CopySrc or CopyDst" : "CopySrc"));
   }
   auto made = prepared_->context().memory->allocate(size, kTensorUsage, tensor.port);
   if (!made) return std::unexpected(std::move(made.error()));
@@ -72,7 +79,8 @@ Status Bound::stage(std::size_t index, std::string reason) {
   // Outputs are copied in as well: what a kernel leaves alone must come back unchanged.
   before_.push_back({given.buffer, made->buffer, given.offset, 0, size});
   if (writes) after_.push_back({made->buffer, given.buffer, 0, given.offset, size});
-  notes_.push_back(std::format("'{}' goes through a copy of {} bytes: {}", tensor.port, size, reason));
+  notes_.push_back(
+      std::format("'{}' goes through a copy of {} bytes: {}", tensor.port, size, reason));
   needs_ = std::max(needs_, Needs::kEncoder);
   return {};
 }
@@ -81,35 +89,44 @@ Status Bound::place_tensors(const BindOptions& options) {
   const Plan& plan = prepared_->plan();
   const WGPULimits& limits = prepared_->context().device->limits();
   if (tensors_.size() != plan.tensors.size()) {
-    return failure("usage/range", std::format("{} tensors were given, the plan has {}", tensors_.size(), plan.tensors.size()));
+    return failure("usage/range", std::format("{} tensors were given, the plan has {}",
+                                              tensors_.size(), plan.tensors.size()));
   }
   bound_ = tensors_;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
     const Slice& slice = tensors_[i];
-    if (!slice.buffer) return failure("usage/range", std::format("tensor '{}' has no buffer", tensor.port));
+    if (!slice.buffer)
+      return failure("usage/range", std::format("tensor '{}' has no buffer", tensor.port));
     if (&slice.buffer->memory() != prepared_->context().memory.get()) {
-      return failure("usage/foreign", std::format("tensor '{}' belongs to another runtime or to a device that is gone", tensor.port));
+      return failure(
+          "usage/foreign",
+          std::format("tensor '{}' belongs to another runtime or to a device that is gone",
+                      tensor.port));
     }
     if (slice.size < tensor.byte_length || slice.offset > slice.buffer->size() ||
         tensor.buffer_size > slice.buffer->size() - slice.offset) {
-      return failure("usage/range",
-                     std::format("tensor '{}' needs {} bytes; it has {} at byte {} of a buffer of {}", tensor.port,
-                                 tensor.buffer_size, slice.size, slice.offset, slice.buffer->size()),
-                     "kernels own whole 32-bit words: the range is rounded up to 4 bytes");
+      return failure(
+          "usage/range",
+          std::format("tensor '{}' needs {} bytes; it has {} at byte {} of a buffer of {}",
+                      tensor.port, tensor.buffer_size, slice.size, slice.offset,
+                      slice.buffer->size()),
+          "kernels own whole 32-bit words: the range is rounded up to 4 bytes");
     }
     std::string reason;
     std::string_view code;
     if (slice.offset % limits.minStorageBufferOffsetAlignment != 0) {
       code = "usage/alignment";
-      reason = std::format("it is at byte {}, which is no multiple of {}", slice.offset, limits.minStorageBufferOffsetAlignment);
+      reason = std::format("it is at byte {}, which is no multiple of {}", slice.offset,
+                           limits.minStorageBufferOffsetAlignment);
     } else if ((slice.buffer->usage() & WGPUBufferUsage_Storage) == 0) {
       code = "usage/buffer-usage";
       reason = "its buffer lacks the usage Storage";
     }
     if (reason.empty()) continue;
     if (!options.staging) {
-      return failure(code, std::format("tensor '{}' cannot be bound: {}", tensor.port, reason), "allow staging copies");
+      return failure(code, std::format("tensor '{}' cannot be bound: {}", tensor.port, reason),
+                     "allow staging copies");
     }
     if (auto status = stage(i, reason); !status) return status;
   }
@@ -126,14 +143,15 @@ Status Bound::place_tensors(const BindOptions& options) {
         const bool same_bytes = overlap(first, uses[a].size, second, uses[b].size);
         if (both_write && !same_bytes) continue;
         const std::size_t reader = uses[a].writes ? uses[b].tensor : uses[a].tensor;
-        const std::string reason =
-            both_write ? "it overlaps another tensor that is written"
-                       : "its buffer is read and written in one dispatch";
+        const std::string reason = both_write ? "it overlaps another tensor that is written"
+                                              : "its buffer is read and written in one dispatch";
         if (both_write || !options.staging) {
-          return failure("request/alias", std::format("tensors '{}' and '{}' share a buffer in pass '{}': {}",
-                                                      plan.tensors[uses[a].tensor].port,
-                                                      plan.tensors[uses[b].tensor].port, pass.id, reason),
-                         both_write ? "use separate buffers" : "use separate buffers, or allow staging copies");
+          return failure("request/alias",
+                         std::format("tensors '{}' and '{}' share a buffer in pass '{}': {}",
+                                     plan.tensors[uses[a].tensor].port,
+                                     plan.tensors[uses[b].tensor].port, pass.id, reason),
+                         both_write ? "use separate buffers"
+                                    : "use separate buffers, or allow staging copies");
         }
         if (auto status = stage(reader, reason); !status) return status;
       }
@@ -151,7 +169,8 @@ Status Bound::place_scratch(const BindOptions& options) {
   return {};
 }
 
-Result<Handle<WGPUBindGroup>> Bound::make_group(const Pipeline& pipeline, std::span<const WGPUBindGroupEntry> entries,
+Result<Handle<WGPUBindGroup>> Bound::make_group(const Pipeline& pipeline,
+                                                std::span<const WGPUBindGroupEntry> entries,
                                                 const std::string& label) const {
   const Device& device = *prepared_->context().device;
   WGPUBindGroupDescriptor descriptor = WGPU_BIND_GROUP_DESCRIPTOR_INIT;
@@ -161,12 +180,16 @@ Result<Handle<WGPUBindGroup>> Bound::make_group(const Pipeline& pipeline, std::s
   descriptor.entries = entries.data();
   const auto lock = device.lock();
   ErrorScope scope(device);
-  Handle<WGPUBindGroup> group = device.own(device.procs().device_create_bind_group(device.handle(), &descriptor),
-                                           device.procs().bind_group_release);
+  Handle<WGPUBindGroup> group =
+      device.own(device.procs().device_create_bind_group(device.handle(), &descriptor),
+                 device.procs().bind_group_release);
   if (auto status = scope.finish(); !status) {
-    return std::unexpected(std::move(status.error()).during(std::format("making the bind group of pass '{}'", label)));
+    return std::unexpected(
+        std::move(status.error()).during(std::format("making the bind group of pass '{}'", label)));
   }
-  if (!group) return failure("device/validation", std::format("no bind group for pass '{}' could be made", label));
+  if (!group)
+    return failure("device/validation",
+                   std::format("no bind group for pass '{}' could be made", label));
   prepared_->context().bind_groups->fetch_add(1, std::memory_order_relaxed);
   return group;
 }
@@ -178,7 +201,8 @@ Status Bound::add_clear(const BufferRef& buffer) {
   auto group = make_group(*prepared_->clear_pipeline_, {&entry, 1}, clear_pass().label);
   if (!group) return std::unexpected(std::move(group.error()));
   const auto [x, y, z] = clear_dispatch(buffer->size() / 4);
-  steps_.push_back({prepared_->clear_pipeline_->handle.get(), group->get(), x, y, z, &clear_pass().label, false});
+  steps_.push_back({prepared_->clear_pipeline_->handle.get(), group->get(), x, y, z,
+                    &clear_pass().label, false});
   groups_.push_back(std::move(*group));
   return {};
 }
@@ -215,8 +239,8 @@ Status Bound::make_groups() {
     const Pipeline& pipeline = *prepared_->pipelines_[p];
     auto group = make_group(pipeline, entries, pass.label);
     if (!group) return std::unexpected(std::move(group.error()));
-    steps_.push_back({pipeline.handle.get(), group->get(), pass.dispatch[0], pass.dispatch[1], pass.dispatch[2],
-                      &pass.label, pass.submit_after});
+    steps_.push_back({pipeline.handle.get(), group->get(), pass.dispatch[0], pass.dispatch[1],
+                      pass.dispatch[2], &pass.label, pass.submit_after});
     groups_.push_back(std::move(*group));
   }
   // A split after the very last pass asks for a wait, not for another submission.

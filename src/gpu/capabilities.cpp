@@ -13,8 +13,9 @@ namespace wgk::gpu {
 namespace {
 
 // Features that packages do not know but the executor uses.
-constexpr WGPUFeatureName kInternal[] = {WGPUFeatureName_ImplicitDeviceSynchronization,
-                                         WGPUFeatureName_ChromiumExperimentalTimestampQueryInsidePasses};
+constexpr WGPUFeatureName kInternal[] = {
+    WGPUFeatureName_ImplicitDeviceSynchronization,
+    WGPUFeatureName_ChromiumExperimentalTimestampQueryInsidePasses};
 
 // What the profile states must be offered; what it leaves to the default is at most the default.
 Status take_limits(WGPULimits& wanted, const DeviceCaps& profile) {
@@ -23,11 +24,14 @@ Status take_limits(WGPULimits& wanted, const DeviceCaps& profile) {
     if (!value) continue;
     const double offered = read_limit(wanted, entry);
     const bool alignment = entry.name.starts_with("min");
-    const bool stated = std::ranges::find(profile.limits, entry.name, &std::pair<std::string, double>::first) != profile.limits.end();
+    const bool stated =
+        std::ranges::find(profile.limits, entry.name, &std::pair<std::string, double>::first) !=
+        profile.limits.end();
     const bool enough = alignment ? *value >= offered : *value <= offered;
     if (!enough && !stated) continue;
     if (!enough) {
-      return failure("device/none", std::format("the adapter offers {} {}, the profile has {}", entry.name, offered, *value));
+      return failure("device/none", std::format("the adapter offers {} {}, the profile has {}",
+                                                entry.name, offered, *value));
     }
     write_limit(wanted, entry, *value);
   }
@@ -37,7 +41,8 @@ Status take_limits(WGPULimits& wanted, const DeviceCaps& profile) {
 Status read_matrices(const Procs& procs, WGPUDevice device, DeviceCaps& caps) {
   if (procs.matrix_configs_free_members == nullptr) return {};
   WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
-  WGPUAdapterPropertiesSubgroupMatrixConfigs list = WGPU_ADAPTER_PROPERTIES_SUBGROUP_MATRIX_CONFIGS_INIT;
+  WGPUAdapterPropertiesSubgroupMatrixConfigs list =
+      WGPU_ADAPTER_PROPERTIES_SUBGROUP_MATRIX_CONFIGS_INIT;
   info.nextInChain = &list.chain;
   if (procs.device_get_adapter_info(device, &info) != WGPUStatus_Success) {
     return failure("device/lost", "the device does not tell its subgroup matrices");
@@ -46,7 +51,8 @@ Status read_matrices(const Procs& procs, WGPUDevice device, DeviceCaps& caps) {
   for (const WGPUSubgroupMatrixConfig& config : std::span(list.configs, list.configCount)) {
     const std::string_view component = component_name(config.componentType);
     const std::string_view result = component_name(config.resultComponentType);
-    if (component.empty() || result.empty() || config.M == 0 || config.N == 0 || config.K == 0) continue;
+    if (component.empty() || result.empty() || config.M == 0 || config.N == 0 || config.K == 0)
+      continue;
     configs.push_back({std::string(component), std::string(result), static_cast<int>(config.M),
                        static_cast<int>(config.N), static_cast<int>(config.K)});
   }
@@ -87,7 +93,9 @@ Result<WantedCapabilities> wanted_capabilities(const Procs& procs, WGPUAdapter a
   WGPUSupportedFeatures offered = WGPU_SUPPORTED_FEATURES_INIT;
   procs.adapter_get_features(adapter, &offered);
   const std::span list(offered.features, offered.featureCount);
-  const auto offers = [&](WGPUFeatureName feature) { return std::ranges::find(list, feature) != list.end(); };
+  const auto offers = [&](WGPUFeatureName feature) {
+    return std::ranges::find(list, feature) != list.end();
+  };
   std::string missing;
   for (const FeatureEntry& entry : known_features()) {
     const bool core = entry.value == WGPUFeatureName_CoreFeaturesAndLimits;
@@ -103,19 +111,22 @@ Result<WantedCapabilities> wanted_capabilities(const Procs& procs, WGPUAdapter a
     return failure("device/none", std::format("the adapter lacks the feature '{}'", missing));
   }
   if (exactly) {
-    if (auto status = take_limits(wanted.limits, *exactly); !status) return std::unexpected(std::move(status.error()));
+    if (auto status = take_limits(wanted.limits, *exactly); !status)
+      return std::unexpected(std::move(status.error()));
   }
   return wanted;
 }
 
-Result<DeviceCapabilities> device_capabilities(const Instance& instance, WGPUDevice device, const WGPULimits& limits) {
+Result<DeviceCapabilities> device_capabilities(const Instance& instance, WGPUDevice device,
+                                               const WGPULimits& limits) {
   const Procs& procs = instance.procs();
   DeviceCapabilities result;
   WGPUSupportedFeatures features = WGPU_SUPPORTED_FEATURES_INIT;
   procs.device_get_features(device, &features);
   for (const WGPUFeatureName feature : std::span(features.features, features.featureCount)) {
     result.synchronized |= feature == WGPUFeatureName_ImplicitDeviceSynchronization;
-    result.timestamps_inside_passes |= feature == WGPUFeatureName_ChromiumExperimentalTimestampQueryInsidePasses;
+    result.timestamps_inside_passes |=
+        feature == WGPUFeatureName_ChromiumExperimentalTimestampQueryInsidePasses;
     for (const FeatureEntry& entry : known_features()) {
       if (entry.value == feature) result.caps.features.emplace_back(entry.name);
     }
@@ -143,7 +154,8 @@ Result<DeviceCapabilities> device_capabilities(const Instance& instance, WGPUDev
   }
   procs.adapter_info_free_members(info);
   if (result.caps.has_feature("chromium-experimental-subgroup-matrix")) {
-    if (auto status = read_matrices(procs, device, result.caps); !status) return std::unexpected(std::move(status.error()));
+    if (auto status = read_matrices(procs, device, result.caps); !status)
+      return std::unexpected(std::move(status.error()));
   }
   return result;
 }

@@ -17,7 +17,8 @@ struct WantedCapabilities {
   std::vector<WGPUFeatureName> features;
   WGPULimits limits;
 };
-// All that packages can use of an adapter, or exactly what `exactly` lists ("device/none" if the adapter lacks some of it).
+// All that packages can use of an adapter, or exactly what `exactly` lists ("device/none" if the
+// adapter lacks some of it).
 Result<WantedCapabilities> wanted_capabilities(const Procs& procs, WGPUAdapter adapter,
                                                const std::optional<DeviceCaps>& exactly);
 
@@ -26,6 +27,7 @@ struct DeviceCapabilities {
   bool synchronized = false;
   bool timestamps_inside_passes = false;
 };
-Result<DeviceCapabilities> device_capabilities(const Instance& instance, WGPUDevice device, const WGPULimits& limits);
+Result<DeviceCapabilities> device_capabilities(const Instance& instance, WGPUDevice device,
+                                               const WGPULimits& limits);
 
 }  // namespace wgk::gpu

@@ -20,10 +20,12 @@ Result<CompileChecker> CompileChecker::make(const DeviceCaps& profile) {
       const std::string name = adapter.description.name;
       auto device = Device::open(*instance, std::move(adapter), options);
       if (device) return CompileChecker(Context::make(std::move(*device)));
-      reasons += std::format("{}'{}': {}", reasons.empty() ? "" : "; ", name, device.error().message);
+      reasons +=
+          std::format("{}'{}': {}", reasons.empty() ? "" : "; ", name, device.error().message);
     }
   }
-  return failure("device/none", std::format("nothing here can stand in for '{}': {}", profile.name, reasons));
+  return failure("device/none",
+                 std::format("nothing here can stand in for '{}': {}", profile.name, reasons));
 }
 
 Status CompileChecker::check(const Plan& plan) const {
@@ -32,7 +34,8 @@ Status CompileChecker::check(const Plan& plan) const {
   auto pipelines = context_.pipelines->get(passes);
   if (!pipelines) {
     return std::unexpected(std::move(pipelines.error())
-                               .during(std::format("compiling {} (variant {}) as on '{}'", plan.op_id, plan.variant, stand_in().name)));
+                               .during(std::format("compiling {} (variant {}) as on '{}'",
+                                                   plan.op_id, plan.variant, stand_in().name)));
   }
   return {};
 }

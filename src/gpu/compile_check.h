@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether shaders compile on a device that nobody here owns: by a stand-in made with exactly that device's features and limits.
+// Whether shaders compile on a device that nobody here owns: by a stand-in made with exactly that
+// device's features and limits.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,12 @@ namespace wgk::gpu {
 
 class CompileChecker {
  public:
-  // Tries the null back end (front-end checks only), then every real adapter. "device/none", with the reason of each, when
-  // none can be made to look like `profile`.
+  // Tries the null back end (front-end checks only), then every real adapter. "device/none", with
+  // the reason of each, when none can be made to look like `profile`.
   static Result<CompileChecker> make(const DeviceCaps& profile);
 
-  // Compiles every pass of the plan with its layout. Errors: "device/compile" with the diagnostic and the pass.
+  // Compiles every pass of the plan with its layout. Errors: "device/compile" with the diagnostic
+  // and the pass.
   Status check(const Plan& plan) const;
   // The adapter that stands in.
   const AdapterDescription& stand_in() const { return context_.device->adapter(); }

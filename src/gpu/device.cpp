@@ -36,10 +36,14 @@ void on_device_log(WGPULoggingType, WGPUStringView message, void* log, void*) {
 
 std::string_view loss_reason(WGPUDeviceLostReason reason) {
   switch (reason) {
-    case WGPUDeviceLostReason_Destroyed: return "destroyed";
-    case WGPUDeviceLostReason_FailedCreation: return "failed creation";
-    case WGPUDeviceLostReason_CallbackCancelled: return "instance released";
-    default: return "unknown";
+    case WGPUDeviceLostReason_Destroyed:
+      return "destroyed";
+    case WGPUDeviceLostReason_FailedCreation:
+      return "failed creation";
+    case WGPUDeviceLostReason_CallbackCancelled:
+      return "instance released";
+    default:
+      return "unknown";
   }
 }
 
@@ -54,19 +58,20 @@ struct DeviceReply {
   std::string message;
 };
 
-void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message, void* reply, void*) {
+void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message,
+               void* reply, void*) {
   *static_cast<DeviceReply*>(reply) = {status, device, text(message)};
 }
 
-std::size_t load_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size, std::uint8_t* value,
-                      void* cache, void*) {
+std::size_t load_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size,
+                      std::uint8_t* value, void* cache, void*) {
   return static_cast<BlobCache*>(cache)->load(
       std::as_bytes(std::span(key, key_size)),
       std::as_writable_bytes(std::span(value, value == nullptr ? 0 : value_size)));
 }
 
-void store_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size, const std::uint8_t* value,
-                void* cache, void*) {
+void store_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size,
+                const std::uint8_t* value, void* cache, void*) {
   static_cast<BlobCache*>(cache)->store(std::as_bytes(std::span(key, key_size)),
                                         std::as_bytes(std::span(value, value_size)));
 }
@@ -77,7 +82,7 @@ Toggles device_toggles(Mode mode, bool experimental) {
   Toggles toggles;
   toggles.enabled = {"vulkan_enable_f16_on_nvidia"};
   if (experimental) toggles.enabled.push_back("allow_unsafe_apis");
-  toggles.disabled = {"timestamp_quantization"};   // 65 us steps hide every kernel
+  toggles.disabled = {"timestamp_quantization"};  // 65 us steps hide every kernel
   if (mode == Mode::kTrusted) {
     for (const char* name : {"skip_validation", "disable_robustness", "disable_workgroup_init",
                              "disable_polyfills_on_integer_div_and_mod"}) {
@@ -113,12 +118,13 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   descriptor.requiredFeatureCount = wanted->features.size();
   descriptor.requiredFeatures = wanted->features.data();
   descriptor.requiredLimits = &wanted->limits;
-  descriptor.deviceLostCallbackInfo = {
-      nullptr, WGPUCallbackMode_AllowSpontaneous,
-      [](const WGPUDevice*, WGPUDeviceLostReason reason, WGPUStringView message, void* signals, void*) {
-        static_cast<Signals*>(signals)->lose(std::format("{}: {}", loss_reason(reason), text(message)));
-      },
-      device->signals_.get(), nullptr};
+  descriptor.deviceLostCallbackInfo = {nullptr, WGPUCallbackMode_AllowSpontaneous,
+                                       [](const WGPUDevice*, WGPUDeviceLostReason reason,
+                                          WGPUStringView message, void* signals, void*) {
+                                         static_cast<Signals*>(signals)->lose(std::format(
+                                             "{}: {}", loss_reason(reason), text(message)));
+                                       },
+                                       device->signals_.get(), nullptr};
   descriptor.uncapturedErrorCallbackInfo = {
       nullptr,
       [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message, void* user, void*) {
@@ -139,7 +145,7 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   WGPUDawnCacheDeviceDescriptor cache = WGPU_DAWN_CACHE_DEVICE_DESCRIPTOR_INIT;
   cache.dawnLoadCacheDataCallbackInfo = {nullptr, load_blob, options.blobs.get(), nullptr};
   cache.dawnStoreCacheDataCallbackInfo = {nullptr, store_blob, options.blobs.get(), nullptr};
-  if (procs.enumerate_adapters != nullptr) {   // this is Dawn
+  if (procs.enumerate_adapters != nullptr) {  // this is Dawn
     descriptor.nextInChain = &toggles.chain;
     if (options.blobs) toggles.chain.next = &cache.chain;
   }
@@ -147,24 +153,29 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   const auto start = std::chrono::steady_clock::now();
   Pending<DeviceReply> reply;
   const WGPUFuture future = procs.adapter_request_device(
-      adapter.handle.get(), &descriptor, {nullptr, WGPUCallbackMode_WaitAnyOnly, on_device, reply.get(), nullptr});
+      adapter.handle.get(), &descriptor,
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_device, reply.get(), nullptr});
   if (!reply.wait(*instance, future, kNoHang)) {
-    return failure("device/timeout", std::format("adapter '{}' did not give a device in time", adapter.description.name));
+    return failure("device/timeout", std::format("adapter '{}' did not give a device in time",
+                                                 adapter.description.name));
   }
   if (reply->status != WGPURequestDeviceStatus_Success || reply->device == nullptr) {
-    return failure("device/none", std::format("adapter '{}' gave no device: {}", adapter.description.name, reply->message));
+    return failure("device/none", std::format("adapter '{}' gave no device: {}",
+                                              adapter.description.name, reply->message));
   }
   device->handle_ = device->own(reply->device, procs.device_release);
-  if (auto status = device->read_capabilities(); !status) return std::unexpected(std::move(status.error()));
+  if (auto status = device->read_capabilities(); !status)
+    return std::unexpected(std::move(status.error()));
   if (procs.device_set_logging_callback != nullptr) {
-    procs.device_set_logging_callback(device->handle(),
-                                      {nullptr, on_device_log, const_cast<Log*>(&instance->log()), nullptr});
+    procs.device_set_logging_callback(
+        device->handle(), {nullptr, on_device_log, const_cast<Log*>(&instance->log()), nullptr});
   }
   if (instance->log().on()) {
-    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-    instance->log().write(LogLevel::kInfo,
-                          std::format("made a {} device on '{}' ({}) in {:.1f} ms", name(options.mode),
-                                      adapter.description.name, adapter.description.backend, spent.count()));
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start;
+    instance->log().write(LogLevel::kInfo, std::format("made a {} device on '{}' ({}) in {:.1f} ms",
+                                                       name(options.mode), adapter.description.name,
+                                                       adapter.description.backend, spent.count()));
   }
   return device;
 }
@@ -174,13 +185,18 @@ Result<std::shared_ptr<Device>> Device::adopt(const Procs& procs, std::shared_pt
   if (request.device == nullptr) return failure("usage/device", "no device to adopt was given");
   Handle<WGPUInstance> found;
   WGPUInstance handle = request.instance;
-  if (handle == nullptr && procs.device_get_adapter != nullptr && procs.adapter_get_instance != nullptr) {
-    const Handle<WGPUAdapter> adapter(procs.device_get_adapter(request.device), procs.adapter_release);
-    if (adapter) found = Handle<WGPUInstance>(procs.adapter_get_instance(adapter.get()), procs.instance_release);
+  if (handle == nullptr && procs.device_get_adapter != nullptr &&
+      procs.adapter_get_instance != nullptr) {
+    const Handle<WGPUAdapter> adapter(procs.device_get_adapter(request.device),
+                                      procs.adapter_release);
+    if (adapter)
+      found =
+          Handle<WGPUInstance>(procs.adapter_get_instance(adapter.get()), procs.instance_release);
     handle = found.get();
   }
   if (handle == nullptr) {
-    return failure("usage/device", "the instance of the device cannot be asked for", "pass the instance too");
+    return failure("usage/device", "the instance of the device cannot be asked for",
+                   "pass the instance too");
   }
   const std::shared_ptr<Device> device(
       new Device(Instance::borrow(procs, handle, std::move(log), request.timed_wait)));
@@ -192,7 +208,8 @@ Result<std::shared_ptr<Device>> Device::adopt(const Procs& procs, std::shared_pt
   if (procs.device_get_lost_future != nullptr) {
     device->lost_future_ = procs.device_get_lost_future(request.device);
   }
-  if (auto status = device->read_capabilities(); !status) return std::unexpected(std::move(status.error()));
+  if (auto status = device->read_capabilities(); !status)
+    return std::unexpected(std::move(status.error()));
   if (procs.device_get_adapter_info != nullptr) {
     WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
     if (procs.device_get_adapter_info(request.device, &info) == WGPUStatus_Success) {
@@ -205,10 +222,12 @@ Result<std::shared_ptr<Device>> Device::adopt(const Procs& procs, std::shared_pt
   };
   const bool can_tell = !device->toggles_.empty();
   const bool trusted = is_on("skip_validation") || is_on("disable_robustness");
-  device->mode_ = can_tell ? (trusted ? Mode::kTrusted : Mode::kSafe) : request.mode.value_or(Mode::kSafe);
+  device->mode_ =
+      can_tell ? (trusted ? Mode::kTrusted : Mode::kSafe) : request.mode.value_or(Mode::kSafe);
   if (request.mode && *request.mode != device->mode_) {
-    return failure("usage/mode", std::format("the adopted device is {}, asked for was {}", name(device->mode_),
-                                             name(*request.mode)),
+    return failure("usage/mode",
+                   std::format("the adopted device is {}, asked for was {}", name(device->mode_),
+                               name(*request.mode)),
                    "make the device with the toggles that device_needs lists");
   }
   return device;
@@ -239,7 +258,9 @@ Status Device::read_capabilities() {
   return {};
 }
 
-void Device::mark_lost(std::string reason) const { signals_->lose(std::move(reason)); }
+void Device::mark_lost(std::string reason) const {
+  signals_->lose(std::move(reason));
+}
 
 // Nobody tells us when an adopted device is lost: the future is looked at, never waited for.
 void Device::look_for_loss() const {
@@ -253,16 +274,20 @@ Status Device::check() const {
   look_for_loss();
   if (!signals_->lost.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(signals_->mutex);
-  return failure("device/lost", std::format("the device is lost ({})", signals_->reason), "rebuild the runtime");
+  return failure("device/lost", std::format("the device is lost ({})", signals_->reason),
+                 "rebuild the runtime");
 }
 
 Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> timeout) const {
   const auto limit = timeout.value_or(timeout_);
   counters_.waits.fetch_add(1, std::memory_order_relaxed);
   switch (wait_for(*instance_, future, limit)) {
-    case WaitOutcome::kReady: return {};
-    case WaitOutcome::kFailed: return failure("device/validation", "WebGPU refused to wait");
-    case WaitOutcome::kTimedOut: break;
+    case WaitOutcome::kReady:
+      return {};
+    case WaitOutcome::kFailed:
+      return failure("device/validation", "WebGPU refused to wait");
+    case WaitOutcome::kTimedOut:
+      break;
   }
   hung_.store(true);
   const auto spent = std::chrono::duration<double>(limit).count();
@@ -273,9 +298,12 @@ Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> t
 
 Result<bool> Device::ready(WGPUFuture future) const {
   switch (wait_for(*instance_, future, std::chrono::nanoseconds(0))) {
-    case WaitOutcome::kReady: return true;
-    case WaitOutcome::kTimedOut: return false;
-    default: return failure("device/validation", "WebGPU refused to look at a future");
+    case WaitOutcome::kReady:
+      return true;
+    case WaitOutcome::kTimedOut:
+      return false;
+    default:
+      return failure("device/validation", "WebGPU refused to look at a future");
   }
 }
 
@@ -285,7 +313,8 @@ Status Device::take_uncaptured() const {
   signals_->has_errors.store(false);
   if (signals_->errors.empty()) return {};
   Error first = std::move(signals_->errors.front());
-  for (std::size_t i = 1; i < signals_->errors.size(); ++i) first.others.push_back(std::move(signals_->errors[i]));
+  for (std::size_t i = 1; i < signals_->errors.size(); ++i)
+    first.others.push_back(std::move(signals_->errors[i]));
   signals_->errors.clear();
   return std::unexpected(std::move(first));
 }
@@ -298,7 +327,8 @@ struct PopReply {
   std::string message;
 };
 
-void on_pop(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message, void* reply, void*) {
+void on_pop(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message, void* reply,
+            void*) {
   *static_cast<PopReply*>(reply) = {status, type, text(message)};
 }
 
@@ -314,7 +344,9 @@ ErrorScope::ErrorScope(const Device& device, Catch what) : device_(device) {
   ++open_;
 }
 
-ErrorScope::~ErrorScope() { static_cast<void>(finish()); }
+ErrorScope::~ErrorScope() {
+  static_cast<void>(finish());
+}
 
 Status ErrorScope::finish(std::string_view code) {
   std::optional<Error> first;

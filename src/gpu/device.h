@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One WebGPU device, made here or adopted: what it can do, what went wrong on it, and how to wait for it.
+// One WebGPU device, made here or adopted: what it can do, what went wrong on it, and how to wait
+// for it.
 #pragma once
 
 #include <webgpu/webgpu.h>
@@ -44,9 +45,9 @@ struct DeviceOptions {
 
 struct AdoptRequest {
   WGPUDevice device = nullptr;
-  WGPUInstance instance = nullptr;   // null: asked of the device
-  bool timed_wait = false;           // the instance was made with TimedWaitAny
-  std::optional<Mode> mode;          // what the caller says; checked where the library can tell
+  WGPUInstance instance = nullptr;  // null: asked of the device
+  bool timed_wait = false;          // the instance was made with TimedWaitAny
+  std::optional<Mode> mode;         // what the caller says; checked where the library can tell
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
 };
 
@@ -64,7 +65,8 @@ class Device : public std::enable_shared_from_this<Device> {
  public:
   static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance, Adapter adapter,
                                               const DeviceOptions& options);
-  // Never asks for an adapter or a device, never destroys the device; the caller's callbacks stay as they are.
+  // Never asks for an adapter or a device, never destroys the device; the caller's callbacks stay
+  // as they are.
   static Result<std::shared_ptr<Device>> adopt(const Procs& procs, std::shared_ptr<const Log> log,
                                                const AdoptRequest& request);
   ~Device();
@@ -82,7 +84,7 @@ class Device : public std::enable_shared_from_this<Device> {
   const AdapterDescription& adapter() const { return adapter_; }
   Mode mode() const { return mode_; }
   bool owned() const { return owned_; }
-  bool synchronized() const { return synchronized_; }   // Dawn locks the device itself
+  bool synchronized() const { return synchronized_; }  // Dawn locks the device itself
   bool timestamps_inside_passes() const { return timestamps_inside_passes_; }
   const std::vector<std::string>& toggles() const { return toggles_; }
   DeviceCounters& counters() const { return counters_; }
@@ -94,7 +96,8 @@ class Device : public std::enable_shared_from_this<Device> {
   void mark_lost(std::string reason) const;
   bool hung() const { return hung_.load(std::memory_order_relaxed); }
 
-  // The device's time limit, or `timeout` where given. A wait that runs out marks the device as hung.
+  // The device's time limit, or `timeout` where given. A wait that runs out marks the device as
+  // hung.
   Status wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> timeout = {}) const;
   // False: not yet. Never waits.
   Result<bool> ready(WGPUFuture future) const;

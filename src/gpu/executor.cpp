@@ -19,7 +19,9 @@ void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView, void* reply, void*)
   static_cast<DoneReply*>(reply)->status = status;
 }
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 }  // namespace
 
@@ -31,13 +33,17 @@ Context Context::make(std::shared_ptr<Device> device, Memory::Limits limits) {
   return context;
 }
 
-Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context, std::shared_ptr<const Plan> plan) {
+Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context,
+                                                       std::shared_ptr<const Plan> plan) {
   const std::shared_ptr<Prepared> prepared(new Prepared(context, plan));
   std::vector<const PlanPass*> passes;
   for (const PlanPass& pass : plan->passes) passes.push_back(&pass);
-  const bool clears = std::ranges::any_of(plan->scratch, [](const PlanScratch& s) { return s.allocated && s.zero_init; });
+  const bool clears = std::ranges::any_of(
+      plan->scratch, [](const PlanScratch& s) { return s.allocated && s.zero_init; });
   if (clears) passes.push_back(&clear_pass());
-  const auto where = [&] { return std::format("preparing {} (variant {})", plan->op_id, plan->variant); };
+  const auto where = [&] {
+    return std::format("preparing {} (variant {})", plan->op_id, plan->variant);
+  };
   auto pipelines = context.pipelines->get(passes);
   if (!pipelines) return std::unexpected(std::move(pipelines.error()).during(where()));
   if (clears) {
@@ -47,7 +53,8 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context, s
   prepared->pipelines_ = std::move(*pipelines);
 
   const Device& device = *context.device;
-  const std::uint64_t step = std::max<std::uint64_t>(16, device.limits().minUniformBufferOffsetAlignment);
+  const std::uint64_t step =
+      std::max<std::uint64_t>(16, device.limits().minUniformBufferOffsetAlignment);
   std::vector<std::byte> bytes;
   for (const PlanPass& pass : plan->passes) {
     std::vector<std::uint64_t>& offsets = prepared->uniform_offsets_.emplace_back();
@@ -59,13 +66,16 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context, s
   }
   if (bytes.empty()) return prepared;
   bytes.resize(round_up(bytes.size(), 16));
-  auto buffer = context.memory->allocate(bytes.size(), WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst, "uniforms");
+  auto buffer = context.memory->allocate(
+      bytes.size(), WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst, "uniforms");
   if (!buffer) return std::unexpected(std::move(buffer.error()).during(where()));
   prepared->uniforms_ = std::move(buffer->buffer);
   const auto lock = device.lock();
   ErrorScope scope(device);
-  device.procs().queue_write_buffer(device.queue(), prepared->uniforms_->handle(), 0, bytes.data(), bytes.size());
-  if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()).during(where()));
+  device.procs().queue_write_buffer(device.queue(), prepared->uniforms_->handle(), 0, bytes.data(),
+                                    bytes.size());
+  if (auto status = scope.finish(); !status)
+    return std::unexpected(std::move(status.error()).during(where()));
   return prepared;
 }
 
@@ -92,8 +102,8 @@ Result<std::vector<BufferRef>> Prepared::shared_scratch() const {
 
 void record_copies(const Procs& procs, WGPUCommandEncoder encoder, std::span<const Copy> copies) {
   for (const Copy& copy : copies) {
-    procs.command_encoder_copy_buffer_to_buffer(encoder, copy.from->handle(), copy.from_offset, copy.to->handle(),
-                                                copy.to_offset, copy.size);
+    procs.command_encoder_copy_buffer_to_buffer(encoder, copy.from->handle(), copy.from_offset,
+                                                copy.to->handle(), copy.to_offset, copy.size);
   }
 }
 
@@ -135,7 +145,8 @@ Bound::~Bound() {
   }
 }
 
-void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const {
+void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps,
+                         bool groups) const {
   const Procs& procs = prepared_->context_.device->procs();
   for (const Step& step : steps) {
     if (groups) procs.compute_pass_push_debug_group(pass, view(*step.label));
@@ -146,7 +157,9 @@ void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> step
   }
 }
 
-void Bound::record(WGPUComputePassEncoder pass) const { record_steps(pass, steps_, false); }
+void Bound::record(WGPUComputePassEncoder pass) const {
+  record_steps(pass, steps_, false);
+}
 
 Status Bound::record(WGPUCommandEncoder encoder, const WGPUPassTimestampWrites* timestamps) const {
   const Procs& procs = prepared_->context_.device->procs();
@@ -184,25 +197,29 @@ Status Bound::record_stepwise(WGPUCommandEncoder encoder, WGPUQuerySet stamps) c
   return {};
 }
 
-Status Bound::submit_part(std::span<const Step> steps, bool first, bool last, const Around& around) const {
+Status Bound::submit_part(std::span<const Step> steps, bool first, bool last,
+                          const Around& around) const {
   const Device& device = *prepared_->context_.device;
   const Procs& procs = device.procs();
   const auto lock = device.lock();
-  ErrorScope scope(device, device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
-  const Handle<WGPUCommandEncoder> encoder =
-      device.own(procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
+  ErrorScope scope(device,
+                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  const Handle<WGPUCommandEncoder> encoder = device.own(
+      procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
   if (!encoder) return failure("device/validation", "no command encoder could be made");
   if (first) {
     for (const Slice& slice : around.clear) {
-      procs.command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset, slice.size);
+      procs.command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset,
+                                         slice.size);
     }
     record_copies(procs, encoder.get(), before_);
   }
   if (!steps.empty()) {
     WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
     descriptor.label = view(prepared_->plan_->op_id);
-    const Handle<WGPUComputePassEncoder> pass = device.own(
-        procs.command_encoder_begin_compute_pass(encoder.get(), &descriptor), procs.compute_pass_release);
+    const Handle<WGPUComputePassEncoder> pass =
+        device.own(procs.command_encoder_begin_compute_pass(encoder.get(), &descriptor),
+                   procs.compute_pass_release);
     if (!pass) return failure("device/validation", "no compute pass could be begun");
     record_steps(pass.get(), steps, prepared_->context_.debug_groups);
     procs.compute_pass_end(pass.get());
@@ -218,20 +235,24 @@ Status Bound::submit_part(std::span<const Step> steps, bool first, bool last, co
 Status Bound::submit(const Around& around) const {
   const Context& context = prepared_->context_;
   if (auto status = context.device->check(); !status) return status;
-  if (steps_.empty() && before_.empty() && after_.empty() && around.clear.empty() && around.copies.empty()) return {};
+  if (steps_.empty() && before_.empty() && after_.empty() && around.clear.empty() &&
+      around.copies.empty())
+    return {};
   const std::lock_guard lock(*context.submit);
   std::span<const Step> rest = steps_;
   bool first = true;
   while (true) {
     const auto split = std::ranges::find(rest, true, &Step::submit_after);
-    const std::size_t count = split == rest.end() ? rest.size() : static_cast<std::size_t>(split - rest.begin()) + 1;
+    const std::size_t count =
+        split == rest.end() ? rest.size() : static_cast<std::size_t>(split - rest.begin()) + 1;
     const bool last = count == rest.size();
     auto status = submit_part(rest.first(count), first, last, around);
     if (status && split != rest.end()) status = wait_for_queue(*context.device);
     if (!status) {
-      return std::unexpected(std::move(status.error())
-                                 .during(std::format("running {} (variant {})", prepared_->plan_->op_id,
-                                                     prepared_->plan_->variant)));
+      return std::unexpected(
+          std::move(status.error())
+              .during(std::format("running {} (variant {})", prepared_->plan_->op_id,
+                                  prepared_->plan_->variant)));
     }
     if (last) return {};
     rest = rest.subspan(count);

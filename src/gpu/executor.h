@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Obeys plans: pipelines and uniforms once per plan, bind groups once per set of buffers, then commands without any allocation.
+// Obeys plans: pipelines and uniforms once per plan, bind groups once per set of buffers, then
+// commands without any allocation.
 #pragma once
 
 #include <webgpu/webgpu.h>
@@ -26,40 +27,45 @@ struct Context {
   std::shared_ptr<Device> device;
   std::shared_ptr<Memory> memory;
   std::shared_ptr<Pipelines> pipelines;
-  std::shared_ptr<std::mutex> submit = std::make_shared<std::mutex>();   // keeps the parts of a split call together
-  std::shared_ptr<std::atomic<std::uint64_t>> bind_groups = std::make_shared<std::atomic<std::uint64_t>>(0);   // made so far
-  bool debug_groups = true;      // name each dispatch in command buffers of our own
+  std::shared_ptr<std::mutex> submit =
+      std::make_shared<std::mutex>();  // keeps the parts of a split call together
+  std::shared_ptr<std::atomic<std::uint64_t>> bind_groups =
+      std::make_shared<std::atomic<std::uint64_t>>(0);  // made so far
+  bool debug_groups = true;  // name each dispatch in command buffers of our own
 
   static Context make(std::shared_ptr<Device> device, Memory::Limits limits = {});
 };
 
 // What a call must be recorded into.
 enum class Needs : std::uint8_t {
-  kPass,      // any compute pass, ours or the caller's
-  kEncoder,   // staging copies before or after the pass
-  kSubmit,    // more than one submission (submitAfter)
+  kPass,     // any compute pass, ours or the caller's
+  kEncoder,  // staging copies before or after the pass
+  kSubmit,   // more than one submission (submitAfter)
 };
 
 // A plan on a device: its pipelines and its uniform values.
 class Prepared {
  public:
-  static Result<std::shared_ptr<const Prepared>> make(const Context& context, std::shared_ptr<const Plan> plan);
+  static Result<std::shared_ptr<const Prepared>> make(const Context& context,
+                                                      std::shared_ptr<const Plan> plan);
 
   const Plan& plan() const { return *plan_; }
   const Context& context() const { return context_; }
-  // Scratch buffers as the plan lists them; shared by every bound call of this object that asks for no own ones.
+  // Scratch buffers as the plan lists them; shared by every bound call of this object that asks for
+  // no own ones.
   Result<std::vector<BufferRef>> shared_scratch() const;
   Result<std::vector<BufferRef>> make_scratch() const;
 
  private:
   friend class Bound;
-  Prepared(Context context, std::shared_ptr<const Plan> plan) : context_(std::move(context)), plan_(std::move(plan)) {}
+  Prepared(Context context, std::shared_ptr<const Plan> plan)
+      : context_(std::move(context)), plan_(std::move(plan)) {}
 
   Context context_;
   std::shared_ptr<const Plan> plan_;
   std::vector<PipelineRef> pipelines_;
-  PipelineRef clear_pipeline_;               // only where scratch must be zero
-  BufferRef uniforms_;                       // every pass's, one after the other
+  PipelineRef clear_pipeline_;  // only where scratch must be zero
+  BufferRef uniforms_;          // every pass's, one after the other
   std::vector<std::vector<std::uint64_t>> uniform_offsets_;
   mutable std::mutex mutex_;
   mutable std::optional<std::vector<BufferRef>> scratch_;
@@ -67,7 +73,8 @@ class Prepared {
 
 struct BindOptions {
   bool own_scratch = false;
-  // Copy through a buffer of ours where alignment, usage flags or aliasing forbid a direct binding; else that is an error.
+  // Copy through a buffer of ours where alignment, usage flags or aliasing forbid a direct binding;
+  // else that is an error.
   bool staging = false;
 };
 
@@ -86,8 +93,10 @@ Status wait_for_queue(const Device& device);
 // A plan with its buffers. Everything that can fail or allocate has been done.
 class Bound {
  public:
-  // One slice per Plan::tensors entry. Errors: "usage/range", "usage/alignment", "usage/buffer-usage", "request/alias".
-  static Result<std::shared_ptr<Bound>> make(std::shared_ptr<const Prepared> prepared, std::vector<Slice> tensors,
+  // One slice per Plan::tensors entry. Errors: "usage/range", "usage/alignment",
+  // "usage/buffer-usage", "request/alias".
+  static Result<std::shared_ptr<Bound>> make(std::shared_ptr<const Prepared> prepared,
+                                             std::vector<Slice> tensors,
                                              const BindOptions& options = {});
   ~Bound();
   Bound(const Bound&) = delete;
@@ -98,12 +107,13 @@ class Bound {
   const std::vector<Slice>& tensors() const { return tensors_; }
   // One line per staging copy, for people.
   const std::vector<std::string>& staging_notes() const { return notes_; }
-  std::uint64_t own_bytes() const { return own_bytes_; }   // staging and own scratch
+  std::uint64_t own_bytes() const { return own_bytes_; }  // staging and own scratch
 
   // Sets pipeline and bind group 0 and dispatches, for each step. Requires needs() == kPass.
   void record(WGPUComputePassEncoder pass) const;
   // With staging copies. Requires needs() != kSubmit. Begins and ends a pass of its own.
-  Status record(WGPUCommandEncoder encoder, const WGPUPassTimestampWrites* timestamps = nullptr) const;
+  Status record(WGPUCommandEncoder encoder,
+                const WGPUPassTimestampWrites* timestamps = nullptr) const;
   // Each step in a pass of its own, with timestamps 2i and 2i + 1 at its ends.
   std::size_t step_count() const { return steps_.size(); }
   Status record_stepwise(WGPUCommandEncoder encoder, WGPUQuerySet stamps) const;
@@ -112,8 +122,8 @@ class Bound {
 
   // Submits everything in order; waits only between the parts of a split call.
   struct Around {
-    std::span<const Slice> clear;   // set to zero before the first pass
-    std::span<const Copy> copies;   // after the last pass
+    std::span<const Slice> clear;  // set to zero before the first pass
+    std::span<const Copy> copies;  // after the last pass
   };
   Status submit(const Around& around = {}) const;
 
@@ -130,15 +140,17 @@ class Bound {
   Status stage(std::size_t index, std::string reason);
   Status place_scratch(const BindOptions& options);
   Status make_groups();
-  Result<Handle<WGPUBindGroup>> make_group(const Pipeline& pipeline, std::span<const WGPUBindGroupEntry> entries,
+  Result<Handle<WGPUBindGroup>> make_group(const Pipeline& pipeline,
+                                           std::span<const WGPUBindGroupEntry> entries,
                                            const std::string& label) const;
   Status add_clear(const BufferRef& buffer);
   void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const;
-  Status submit_part(std::span<const Step> steps, bool first, bool last, const Around& around) const;
+  Status submit_part(std::span<const Step> steps, bool first, bool last,
+                     const Around& around) const;
 
   std::shared_ptr<const Prepared> prepared_;
-  std::vector<Slice> tensors_;    // the caller's
-  std::vector<Slice> bound_;      // what is bound in their place
+  std::vector<Slice> tensors_;  // the caller's
+  std::vector<Slice> bound_;    // what is bound in their place
   std::vector<BufferRef> scratch_;
   std::vector<Handle<WGPUBindGroup>> groups_;
   std::vector<Step> steps_;

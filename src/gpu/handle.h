@@ -7,8 +7,8 @@
 
 namespace wgk::gpu {
 
-// Releases its reference when it goes away, unless the device hangs: then every call into it may hang too, and the object
-// is left alone on purpose.
+// Releases its reference when it goes away, unless the device hangs: then every call into it may
+// hang too, and the object is left alone on purpose.
 template <class H>
 class Handle {
  public:
@@ -18,7 +18,9 @@ class Handle {
   Handle(H handle, Release release, const std::atomic<bool>* hung = nullptr)
       : handle_(handle), release_(release), hung_(hung) {}
   Handle(Handle&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), release_(other.release_), hung_(other.hung_) {}
+      : handle_(std::exchange(other.handle_, nullptr)),
+        release_(other.release_),
+        hung_(other.hung_) {}
   Handle& operator=(Handle&& other) noexcept {
     if (this != &other) {
       reset();

@@ -21,10 +21,14 @@ namespace {
 
 LogLevel level_of(WGPULoggingType type) {
   switch (type) {
-    case WGPULoggingType_Error: return LogLevel::kError;
-    case WGPULoggingType_Warning: return LogLevel::kWarning;
-    case WGPULoggingType_Info: return LogLevel::kInfo;
-    default: return LogLevel::kDebug;
+    case WGPULoggingType_Error:
+      return LogLevel::kError;
+    case WGPULoggingType_Warning:
+      return LogLevel::kWarning;
+    case WGPULoggingType_Info:
+      return LogLevel::kInfo;
+    default:
+      return LogLevel::kDebug;
   }
 }
 
@@ -66,12 +70,14 @@ struct AdapterReply {
   WGPUAdapter adapter = nullptr;
 };
 
-void on_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter, WGPUStringView, void* reply, void*) {
+void on_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter, WGPUStringView, void* reply,
+                void*) {
   *static_cast<AdapterReply*>(reply) = {status, adapter};
 }
 
 // For a library that cannot list its adapters: the one it would choose.
-std::vector<WGPUAdapter> request_one(const Instance& instance, const WGPURequestAdapterOptions& options) {
+std::vector<WGPUAdapter> request_one(const Instance& instance,
+                                     const WGPURequestAdapterOptions& options) {
   const Procs& procs = instance.procs();
   if (procs.instance_request_adapter == nullptr) return {};
   Pending<AdapterReply> reply;
@@ -105,7 +111,8 @@ AdapterDescription describe(const WGPUAdapterInfo& info) {
   return description;
 }
 
-Result<std::shared_ptr<Instance>> Instance::create(const Procs& procs, std::shared_ptr<const Log> log,
+Result<std::shared_ptr<Instance>> Instance::create(const Procs& procs,
+                                                   std::shared_ptr<const Log> log,
                                                    bool experimental) {
   if (procs.create_instance == nullptr) {
     return failure("device/function", "the given WebGPU library lacks wgpuCreateInstance");
@@ -148,8 +155,8 @@ std::shared_ptr<Instance> Instance::borrow(const Procs& procs, WGPUInstance hand
 }
 
 Instance::~Instance() {
-  // All callbacks have run once the last reference is gone. A borrowed instance lives on, so what waits for its
-  // callbacks must live on too.
+  // All callbacks have run once the last reference is gone. A borrowed instance lives on, so what
+  // waits for its callbacks must live on too.
   if (handle_ != nullptr) procs_.instance_release(handle_);
   if (!owned_ && !kept_.empty()) {
     static std::mutex mutex;
@@ -192,11 +199,12 @@ Result<std::vector<Adapter>> Instance::adapters(const std::string& backend) cons
     WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
     if (procs_.adapter_get_info == nullptr ||
         procs_.adapter_get_info(handle, &info) != WGPUStatus_Success) {
-      continue;   // an adapter that cannot even say what it is
+      continue;  // an adapter that cannot even say what it is
     }
     adapter.description = describe(info);
     procs_.adapter_info_free_members(info);
-    if (adapter.description.backend != "null" || backend == "null") found.push_back(std::move(adapter));
+    if (adapter.description.backend != "null" || backend == "null")
+      found.push_back(std::move(adapter));
   }
   std::ranges::stable_sort(found, {}, [](const Adapter& a) { return rank(a.description); });
   for (std::size_t i = 0; i < found.size(); ++i) found[i].description.index = i;
@@ -214,11 +222,14 @@ Result<Adapter> Instance::choose(const AdapterChoice& choice) const {
     if (!device.empty() && !matches(adapter.description, device)) continue;
     return std::move(adapter);
   }
-  std::string wanted = device.empty() ? "any adapter" : std::format("an adapter that matches '{}'", device);
+  std::string wanted =
+      device.empty() ? "any adapter" : std::format("an adapter that matches '{}'", device);
   if (!backend.empty()) wanted += std::format(" on back end '{}'", backend);
   if (device.empty() && !choice.allow_software) wanted += " that is not a software adapter";
   return failure("device/none", std::format("looked for {}; found {}", wanted, list_of(*found)),
-                 found->empty() ? "install a Vulkan driver; mesa-vulkan-drivers has one that needs no GPU" : "");
+                 found->empty()
+                     ? "install a Vulkan driver; mesa-vulkan-drivers has one that needs no GPU"
+                     : "");
 }
 
 }  // namespace wgk::gpu

@@ -26,9 +26,11 @@ struct Adapter {
 class Instance {
  public:
   // `experimental`: offer features that WebGPU calls unsafe (subgroup matrices).
-  static Result<std::shared_ptr<Instance>> create(const Procs& procs, std::shared_ptr<const Log> log,
+  static Result<std::shared_ptr<Instance>> create(const Procs& procs,
+                                                  std::shared_ptr<const Log> log,
                                                   bool experimental = true);
-  // A caller's instance: gets a reference of ours. `timed_wait`: it was made with the TimedWaitAny feature.
+  // A caller's instance: gets a reference of ours. `timed_wait`: it was made with the TimedWaitAny
+  // feature.
   static std::shared_ptr<Instance> borrow(const Procs& procs, WGPUInstance handle,
                                           std::shared_ptr<const Log> log, bool timed_wait);
   ~Instance();
@@ -37,8 +39,8 @@ class Instance {
 
   // All adapters, hardware first, in a stable order; the null back end only when asked for by name.
   Result<std::vector<Adapter>> adapters(const std::string& backend = {}) const;
-  // The adapter that `choice` and the environment (WGK_ADAPTER, WGK_BACKEND) name. Errors: "device/none" lists what
-  // was looked for and what there is.
+  // The adapter that `choice` and the environment (WGK_ADAPTER, WGK_BACKEND) name. Errors:
+  // "device/none" lists what was looked for and what there is.
   Result<Adapter> choose(const AdapterChoice& choice) const;
 
   const Procs& procs() const { return procs_; }
@@ -51,7 +53,8 @@ class Instance {
   void keep(std::shared_ptr<void> place) const;
 
  private:
-  Instance(const Procs& procs, std::shared_ptr<const Log> log) : procs_(procs), log_(std::move(log)) {}
+  Instance(const Procs& procs, std::shared_ptr<const Log> log)
+      : procs_(procs), log_(std::move(log)) {}
 
   Procs procs_;
   std::shared_ptr<const Log> log_;

@@ -9,9 +9,12 @@
 
 namespace wgk::gpu {
 
-Buffer::~Buffer() { memory_->recycle(*this); }
+Buffer::~Buffer() {
+  memory_->recycle(*this);
+}
 
-Result<Handle<WGPUBuffer>> Memory::create(std::uint64_t size, WGPUBufferUsage usage, std::string_view label) {
+Result<Handle<WGPUBuffer>> Memory::create(std::uint64_t size, WGPUBufferUsage usage,
+                                          std::string_view label) {
   const auto lock = device_->lock();
   ErrorScope scope(*device_);
   WGPUBufferDescriptor descriptor = WGPU_BUFFER_DESCRIPTOR_INIT;
@@ -19,21 +22,25 @@ Result<Handle<WGPUBuffer>> Memory::create(std::uint64_t size, WGPUBufferUsage us
   descriptor.size = size;
   descriptor.usage = usage;
   const Procs& procs = device_->procs();
-  Handle<WGPUBuffer> buffer =
-      device_->own(procs.device_create_buffer(device_->handle(), &descriptor), procs.buffer_release);
+  Handle<WGPUBuffer> buffer = device_->own(
+      procs.device_create_buffer(device_->handle(), &descriptor), procs.buffer_release);
   if (auto status = scope.finish(); !status) {
-    return std::unexpected(
-        std::move(status.error()).during(std::format("making buffer '{}' of {} bytes", label, size)));
+    return std::unexpected(std::move(status.error())
+                               .during(std::format("making buffer '{}' of {} bytes", label, size)));
   }
-  if (!buffer) return failure("device/memory", std::format("no buffer '{}' of {} bytes could be made", label, size));
+  if (!buffer)
+    return failure("device/memory",
+                   std::format("no buffer '{}' of {} bytes could be made", label, size));
   return buffer;
 }
 
-Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage, std::string_view label) {
+Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage,
+                                    std::string_view label) {
   if (auto status = device_->check(); !status) return std::unexpected(std::move(status.error()));
   if (size > device_->limits().maxBufferSize) {
-    return failure("limit/buffer", std::format("'{}' needs a buffer of {} bytes; the device allows {}", label, size,
-                                               device_->limits().maxBufferSize));
+    return failure("limit/buffer",
+                   std::format("'{}' needs a buffer of {} bytes; the device allows {}", label, size,
+                               device_->limits().maxBufferSize));
   }
   std::vector<Handle<WGPUBuffer>> released;
   {
@@ -47,12 +54,14 @@ Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage, s
       stats_.live_bytes += size;
       ++stats_.live_buffers;
       ++stats_.reused;
-      return Allocation{std::make_shared<Buffer>(shared_from_this(), std::move(pooled.handle), size, usage, true, pooled.id),
+      return Allocation{std::make_shared<Buffer>(shared_from_this(), std::move(pooled.handle), size,
+                                                 usage, true, pooled.id),
                         true};
     }
     if (size > limits_.cap || stats_.live_bytes > limits_.cap - size) {
-      return failure("limit/memory", std::format("'{}' needs {} bytes; {} of at most {} are in use", label, size,
-                                                 stats_.live_bytes, limits_.cap),
+      return failure("limit/memory",
+                     std::format("'{}' needs {} bytes; {} of at most {} are in use", label, size,
+                                 stats_.live_bytes, limits_.cap),
                      "drop tensors, raise the cap or use smaller shapes");
     }
     const std::uint64_t room = limits_.cap - size - stats_.live_bytes;
@@ -62,7 +71,8 @@ Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage, s
   }
   release(std::move(released));
   auto handle = create(size, usage, label);
-  if (!handle && handle.error().code == "device/memory" && trim() > 0) handle = create(size, usage, label);
+  if (!handle && handle.error().code == "device/memory" && trim() > 0)
+    handle = create(size, usage, label);
   const std::lock_guard lock(mutex_);
   if (!handle) {
     stats_.live_bytes -= size;
@@ -71,7 +81,9 @@ Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage, s
   ++stats_.live_buffers;
   ++stats_.created;
   stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes + stats_.pooled_bytes);
-  return Allocation{std::make_shared<Buffer>(shared_from_this(), std::move(*handle), size, usage, true, next_id_++), false};
+  return Allocation{std::make_shared<Buffer>(shared_from_this(), std::move(*handle), size, usage,
+                                             true, next_id_++),
+                    false};
 }
 
 Result<BufferRef> Memory::borrow(WGPUBuffer buffer) {
@@ -85,7 +97,8 @@ Result<BufferRef> Memory::borrow(WGPUBuffer buffer) {
   const auto [place, fresh] = borrowed_.try_emplace(buffer, next_id_);
   if (fresh) ++next_id_;
   ++borrow_counts_[buffer];
-  return std::make_shared<Buffer>(shared_from_this(), std::move(handle), size, usage, false, place->second);
+  return std::make_shared<Buffer>(shared_from_this(), std::move(handle), size, usage, false,
+                                  place->second);
 }
 
 // Releasing a buffer is a call on the device too.
@@ -118,7 +131,8 @@ void Memory::recycle_or(Buffer& buffer, std::vector<Handle<WGPUBuffer>>& release
     released.push_back(std::move(handle));
     return;
   }
-  if (stats_.pooled_bytes > limits_.pool - buffer.size_) evict(limits_.pool - buffer.size_, released);
+  if (stats_.pooled_bytes > limits_.pool - buffer.size_)
+    evict(limits_.pool - buffer.size_, released);
   pool_[Key(buffer.size_, buffer.usage_)].push_back({std::move(handle), buffer.id_, clock_++});
   stats_.pooled_bytes += buffer.size_;
   ++stats_.pooled_buffers;
@@ -132,7 +146,8 @@ void Memory::evict(std::uint64_t keep, std::vector<Handle<WGPUBuffer>>& released
         entry = pool_.erase(entry);
         continue;
       }
-      if (oldest == pool_.end() || entry->second.front().age < oldest->second.front().age) oldest = entry;
+      if (oldest == pool_.end() || entry->second.front().age < oldest->second.front().age)
+        oldest = entry;
       ++entry;
     }
     if (oldest == pool_.end()) return;

@@ -24,12 +24,18 @@ inline constexpr WGPUBufferUsage kTensorUsage =
 
 class Memory;
 
-// A device buffer. Ours go back to the pool when the last reference goes; a caller's buffer is only borrowed.
+// A device buffer. Ours go back to the pool when the last reference goes; a caller's buffer is only
+// borrowed.
 class Buffer {
  public:
-  Buffer(std::shared_ptr<Memory> memory, Handle<WGPUBuffer> handle, std::uint64_t size, WGPUBufferUsage usage,
-         bool owned, std::uint64_t id)
-      : memory_(std::move(memory)), handle_(std::move(handle)), size_(size), usage_(usage), owned_(owned), id_(id) {}
+  Buffer(std::shared_ptr<Memory> memory, Handle<WGPUBuffer> handle, std::uint64_t size,
+         WGPUBufferUsage usage, bool owned, std::uint64_t id)
+      : memory_(std::move(memory)),
+        handle_(std::move(handle)),
+        size_(size),
+        usage_(usage),
+        owned_(owned),
+        id_(id) {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -41,7 +47,8 @@ class Buffer {
   // Equal for equal WebGPU buffers, never reused for another one.
   std::uint64_t id() const { return id_; }
   Memory& memory() const { return *memory_; }
-  // Commands that nobody has submitted yet may use it: it is released, never handed to another owner.
+  // Commands that nobody has submitted yet may use it: it is released, never handed to another
+  // owner.
   void never_reuse() { reusable_.store(false, std::memory_order_relaxed); }
 
  private:
@@ -59,29 +66,32 @@ using BufferRef = std::shared_ptr<Buffer>;
 // Part of a buffer.
 struct Slice {
   BufferRef buffer;
-  std::uint64_t offset = 0, size = 0;   // bytes
+  std::uint64_t offset = 0, size = 0;  // bytes
 };
 
 struct Allocation {
   BufferRef buffer;
-  bool dirty = false;   // holds an earlier owner's bytes: clear it, or overwrite all of it
+  bool dirty = false;  // holds an earlier owner's bytes: clear it, or overwrite all of it
 };
 
 struct MemoryStats {
   std::uint64_t live_bytes = 0, peak_bytes = 0, pooled_bytes = 0;
   std::uint64_t live_buffers = 0, pooled_buffers = 0;
-  std::uint64_t created = 0, reused = 0;   // since the device was made
+  std::uint64_t created = 0, reused = 0;  // since the device was made
 };
 
 class Memory : public std::enable_shared_from_this<Memory> {
  public:
   struct Limits {
-    std::uint64_t cap = std::numeric_limits<std::uint64_t>::max();   // live and pooled bytes together
-    std::uint64_t pool = std::uint64_t{256} << 20;                   // pooled bytes
+    std::uint64_t cap =
+        std::numeric_limits<std::uint64_t>::max();  // live and pooled bytes together
+    std::uint64_t pool = std::uint64_t{256} << 20;  // pooled bytes
   };
-  Memory(std::shared_ptr<Device> device, Limits limits) : device_(std::move(device)), limits_(limits) {}
+  Memory(std::shared_ptr<Device> device, Limits limits)
+      : device_(std::move(device)), limits_(limits) {}
 
-  // Errors: "limit/memory" (the cap), "limit/buffer" (the device's largest buffer), "device/memory".
+  // Errors: "limit/memory" (the cap), "limit/buffer" (the device's largest buffer),
+  // "device/memory".
   Result<Allocation> allocate(std::uint64_t size, WGPUBufferUsage usage, std::string_view label);
   // A caller's buffer, with a reference of ours for as long as it is in use.
   Result<BufferRef> borrow(WGPUBuffer buffer);
@@ -102,19 +112,21 @@ class Memory : public std::enable_shared_from_this<Memory> {
     std::uint64_t age = 0;
   };
 
-  Result<Handle<WGPUBuffer>> create(std::uint64_t size, WGPUBufferUsage usage, std::string_view label);
+  Result<Handle<WGPUBuffer>> create(std::uint64_t size, WGPUBufferUsage usage,
+                                    std::string_view label);
   void recycle(Buffer& buffer);
   void recycle_or(Buffer& buffer, std::vector<Handle<WGPUBuffer>>& released);
   void release(std::vector<Handle<WGPUBuffer>> handles) const;
-  // Drops pooled buffers, oldest first, until at most `keep` pooled bytes are left. The handles are released by the caller
-  // outside of the lock.
+  // Drops pooled buffers, oldest first, until at most `keep` pooled bytes are left. The handles are
+  // released by the caller outside of the lock.
   void evict(std::uint64_t keep, std::vector<Handle<WGPUBuffer>>& released);
 
   std::shared_ptr<Device> device_;
   Limits limits_;
   mutable std::mutex mutex_;
   std::map<Key, std::vector<Pooled>> pool_;
-  std::map<WGPUBuffer, std::uint64_t> borrowed_;   // handle -> id, so that equal buffers have equal ids
+  std::map<WGPUBuffer, std::uint64_t>
+      borrowed_;  // handle -> id, so that equal buffers have equal ids
   std::map<WGPUBuffer, std::uint64_t> borrow_counts_;
   MemoryStats stats_;
   std::uint64_t next_id_ = 1;

@@ -22,8 +22,8 @@ std::optional<WGPUFeatureName> feature_from_name(std::string_view name);
 
 struct LimitEntry {
   std::string_view name;
-  std::uint32_t WGPULimits::*small;   // exactly one of the two is set
-  std::uint64_t WGPULimits::*large;
+  std::uint32_t WGPULimits::* small;  // exactly one of the two is set
+  std::uint64_t WGPULimits::* large;
 };
 std::span<const LimitEntry> known_limits();
 double read_limit(const WGPULimits& limits, const LimitEntry& entry);
@@ -40,7 +40,9 @@ inline std::string text(WGPUStringView view) {
   if (view.data == nullptr) return {};
   return view.length == WGPU_STRLEN ? std::string(view.data) : std::string(view.data, view.length);
 }
-inline WGPUStringView view(std::string_view text) { return {text.data(), text.size()}; }
+inline WGPUStringView view(std::string_view text) {
+  return {text.data(), text.size()};
+}
 std::string lower_case(std::string text);
 
 }  // namespace wgk::gpu

@@ -19,16 +19,19 @@ struct PipelineReply {
   std::string message;
 };
 
-void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline, WGPUStringView message,
-                 void* reply, void*) {
+void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline,
+                 WGPUStringView message, void* reply, void*) {
   *static_cast<PipelineReply*>(reply) = {status, pipeline, text(message)};
 }
 
 WGPUBufferBindingType binding_type(BindingType type) {
   switch (type) {
-    case BindingType::kReadOnlyStorage: return WGPUBufferBindingType_ReadOnlyStorage;
-    case BindingType::kStorage: return WGPUBufferBindingType_Storage;
-    default: return WGPUBufferBindingType_Uniform;
+    case BindingType::kReadOnlyStorage:
+      return WGPUBufferBindingType_ReadOnlyStorage;
+    case BindingType::kStorage:
+      return WGPUBufferBindingType_Storage;
+    default:
+      return WGPUBufferBindingType_Uniform;
   }
 }
 
@@ -135,11 +138,13 @@ Result<std::shared_ptr<const Layout>> Pipelines::layout(std::span<const BindingT
     const WGPUBindGroupLayout groups[] = {layout->group.get()};
     descriptor.bindGroupLayoutCount = 1;
     descriptor.bindGroupLayouts = groups;
-    layout->pipeline = device_->own(procs.device_create_pipeline_layout(device_->handle(), &descriptor),
-                                    procs.pipeline_layout_release);
+    layout->pipeline =
+        device_->own(procs.device_create_pipeline_layout(device_->handle(), &descriptor),
+                     procs.pipeline_layout_release);
   }
   if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()));
-  if (!layout->group || !layout->pipeline) return failure("device/validation", "no bind group layout could be made");
+  if (!layout->group || !layout->pipeline)
+    return failure("device/validation", "no bind group layout could be made");
   const std::lock_guard lock(mutex_);
   const auto [place, fresh] = layouts_.try_emplace(std::move(key), std::move(layout));
   return place->second;
@@ -158,7 +163,8 @@ Status Pipelines::start(Entry& entry) {
   WGPUShaderModuleDescriptor module = WGPU_SHADER_MODULE_DESCRIPTOR_INIT;
   module.nextInChain = &source.chain;
   module.label = view(entry.label);
-  entry.module = device_->own(procs.device_create_shader_module(device_->handle(), &module), procs.shader_module_release);
+  entry.module = device_->own(procs.device_create_shader_module(device_->handle(), &module),
+                              procs.shader_module_release);
   if (auto status = scope.finish("device/compile"); !status) return status;
   if (!entry.module) return failure("device/compile", "no shader module could be made");
   WGPUComputePipelineDescriptor descriptor = WGPU_COMPUTE_PIPELINE_DESCRIPTOR_INIT;
@@ -167,7 +173,8 @@ Status Pipelines::start(Entry& entry) {
   descriptor.compute.module = entry.module.get();
   descriptor.compute.entryPoint = view(entry.entry_point);
   entry.future = procs.device_create_compute_pipeline_async(
-      device_->handle(), &descriptor, {nullptr, WGPUCallbackMode_WaitAnyOnly, on_pipeline, entry.reply.get(), nullptr});
+      device_->handle(), &descriptor,
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_pipeline, entry.reply.get(), nullptr});
   return {};
 }
 
@@ -196,7 +203,8 @@ void Pipelines::build(std::span<const std::shared_ptr<Entry>> entries) {
     if (auto status = device_->check(); !status) {
       publish(entry, std::unexpected(std::move(status.error())));
     } else if (reply.status != WGPUCreatePipelineAsyncStatus_Success || !pipeline->handle) {
-      publish(entry, failure("device/compile", reply.message.empty() ? "no pipeline was made" : reply.message));
+      publish(entry, failure("device/compile",
+                             reply.message.empty() ? "no pipeline was made" : reply.message));
     } else {
       publish(entry, PipelineRef(std::move(pipeline)));
     }
@@ -204,19 +212,22 @@ void Pipelines::build(std::span<const std::shared_ptr<Entry>> entries) {
 }
 
 void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef> result) {
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - entry->started;
+  const std::chrono::duration<double, std::milli> spent =
+      std::chrono::steady_clock::now() - entry->started;
   if (device_->log().on()) {
-    device_->log().write(result ? LogLevel::kInfo : LogLevel::kError,
-                         result ? std::format("compiled '{}' in {:.2f} ms", entry->label, spent.count())
-                                : std::format("'{}' did not compile: {}", entry->label, result.error().message));
+    device_->log().write(
+        result ? LogLevel::kInfo : LogLevel::kError,
+        result ? std::format("compiled '{}' in {:.2f} ms", entry->label, spent.count())
+               : std::format("'{}' did not compile: {}", entry->label, result.error().message));
   }
   entry->module.reset();
   const std::lock_guard lock(mutex_);
   if (result) {
     ++stats_.built;
   } else {
-    result = std::unexpected(std::move(result.error()).during(std::format("compiling pass '{}'", entry->label)));
-    std::erase(entries_[entry->key], entry);   // the next caller tries again
+    result = std::unexpected(
+        std::move(result.error()).during(std::format("compiling pass '{}'", entry->label)));
+    std::erase(entries_[entry->key], entry);  // the next caller tries again
   }
   entry->result = std::move(result);
   published_.notify_all();
@@ -224,7 +235,8 @@ void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef>
 
 void Pipelines::clear() {
   const std::lock_guard lock(mutex_);
-  for (auto& [key, bucket] : entries_) std::erase_if(bucket, [](const auto& entry) { return entry->result.has_value(); });
+  for (auto& [key, bucket] : entries_)
+    std::erase_if(bucket, [](const auto& entry) { return entry->result.has_value(); });
   layouts_.clear();
 }
 

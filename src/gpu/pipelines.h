@@ -26,7 +26,7 @@ struct Layout {
 };
 
 struct Pipeline {
-  std::shared_ptr<Device> device;   // outlives the handle
+  std::shared_ptr<Device> device;  // outlives the handle
   std::shared_ptr<const Layout> layout;
   Handle<WGPUComputePipeline> handle;
 };
@@ -40,8 +40,9 @@ class Pipelines {
  public:
   explicit Pipelines(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  // One pipeline per pass, in order. Builds what is missing, all at once, and waits; waits also for what another thread is
-  // building. Errors: "device/compile" with the library's diagnostic and the pass, "device/lost", "device/timeout".
+  // One pipeline per pass, in order. Builds what is missing, all at once, and waits; waits also for
+  // what another thread is building. Errors: "device/compile" with the library's diagnostic and the
+  // pass, "device/lost", "device/timeout".
   Result<std::vector<PipelineRef>> get(std::span<const PlanPass* const> passes);
   Result<std::shared_ptr<const Layout>> layout(std::span<const BindingType> types);
   void clear();

@@ -52,8 +52,8 @@ Result<Procs> procs_from(WGPUProc (*get_proc_address)(WGPUStringView name)) {
   };
   Procs procs;
   std::string missing;
-#define WGK_REQUIRED(member, name)                                               \
-  procs.member = reinterpret_cast<WGPUProc##name>(look_up("wgpu" #name));        \
+#define WGK_REQUIRED(member, name)                                        \
+  procs.member = reinterpret_cast<WGPUProc##name>(look_up("wgpu" #name)); \
   if (procs.member == nullptr) missing += missing.empty() ? "wgpu" #name : ", wgpu" #name;
   WGK_GPU_REQUIRED_PROCS(WGK_REQUIRED)
 #undef WGK_REQUIRED

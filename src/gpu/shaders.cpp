@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t kFold = 65535;
 constexpr std::uint64_t kClearWidth = 64;
 
-constexpr std::string_view kClear = R"(@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+constexpr std::string_view kClear =
+    R"(@group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let i = id.y * groups.x * 64u + id.x;
@@ -21,7 +22,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 }
 )";
 
-constexpr std::string_view kMerge = R"(struct Params { index: u32, mask: u32, value: u32, unused: u32 }
+constexpr std::string_view kMerge =
+    R"(struct Params { index: u32, mask: u32, value: u32, unused: u32 }
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @group(0) @binding(1) var<uniform> params: Params;
 @compute @workgroup_size(1)

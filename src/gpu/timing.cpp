@@ -21,7 +21,9 @@ class Stamps {
     }
     Stamps stamps;
     stamps.count_ = count;
-    auto resolved = context.memory->allocate(std::uint64_t{8} * count, WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc, "timestamps");
+    auto resolved = context.memory->allocate(std::uint64_t{8} * count,
+                                             WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc,
+                                             "timestamps");
     if (!resolved) return std::unexpected(std::move(resolved.error()));
     stamps.resolved_ = std::move(resolved->buffer);
     const auto lock = device.lock();
@@ -29,7 +31,8 @@ class Stamps {
     WGPUQuerySetDescriptor descriptor = WGPU_QUERY_SET_DESCRIPTOR_INIT;
     descriptor.type = WGPUQueryType_Timestamp;
     descriptor.count = count;
-    stamps.set_ = device.own(device.procs().device_create_query_set(device.handle(), &descriptor), device.procs().query_set_release);
+    stamps.set_ = device.own(device.procs().device_create_query_set(device.handle(), &descriptor),
+                             device.procs().query_set_release);
     if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()));
     if (!stamps.set_) return failure("device/validation", "no timestamps could be made");
     return stamps;
@@ -61,15 +64,18 @@ Status only_passes(std::span<const std::shared_ptr<Bound>> rotation) {
   if (rotation.empty()) return failure("usage/range", "no call to time was given");
   for (const auto& bound : rotation) {
     if (bound->needs() != Needs::kPass) {
-      return failure("usage/needs-encoder", std::format("{} needs more than a compute pass and cannot be repeated in one",
-                                                        bound->prepared().plan().op_id));
+      return failure("usage/needs-encoder",
+                     std::format("{} needs more than a compute pass and cannot be repeated in one",
+                                 bound->prepared().plan().op_id));
     }
   }
   return {};
 }
 
-Result<double> time_pass(std::span<const std::shared_ptr<Bound>> rotation, std::uint32_t repetitions, bool by_device) {
-  if (auto status = only_passes(rotation); !status) return std::unexpected(std::move(status.error()));
+Result<double> time_pass(std::span<const std::shared_ptr<Bound>> rotation,
+                         std::uint32_t repetitions, bool by_device) {
+  if (auto status = only_passes(rotation); !status)
+    return std::unexpected(std::move(status.error()));
   const Context& context = rotation.front()->prepared().context();
   const Device& device = *context.device;
   if (auto status = device.check(); !status) return std::unexpected(std::move(status.error()));
@@ -83,8 +89,8 @@ Result<double> time_pass(std::span<const std::shared_ptr<Bound>> rotation, std::
   const std::lock_guard submit_lock(*context.submit);
   auto lock = device.lock();
   ErrorScope scope(device);
-  const Handle<WGPUCommandEncoder> encoder =
-      device.own(procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
+  const Handle<WGPUCommandEncoder> encoder = device.own(
+      procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
   if (!encoder) return failure("device/validation", "no command encoder could be made");
   WGPUPassTimestampWrites writes = WGPU_PASS_TIMESTAMP_WRITES_INIT;
   WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
@@ -95,17 +101,22 @@ Result<double> time_pass(std::span<const std::shared_ptr<Bound>> rotation, std::
     descriptor.timestampWrites = &writes;
   }
   const Handle<WGPUComputePassEncoder> pass =
-      device.own(procs.command_encoder_begin_compute_pass(encoder.get(), &descriptor), procs.compute_pass_release);
+      device.own(procs.command_encoder_begin_compute_pass(encoder.get(), &descriptor),
+                 procs.compute_pass_release);
   if (!pass) return failure("device/validation", "no compute pass could be begun");
   for (std::uint32_t i = 0; i < repetitions; ++i) rotation[i % rotation.size()]->record(pass.get());
   procs.compute_pass_end(pass.get());
   if (stamps) stamps->resolve(procs, encoder.get());
   const auto start = std::chrono::steady_clock::now();
-  if (auto status = finish_and_submit(device, encoder.get()); !status) return std::unexpected(std::move(status.error()));
+  if (auto status = finish_and_submit(device, encoder.get()); !status)
+    return std::unexpected(std::move(status.error()));
   if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()));
   if (lock.owns_lock()) lock.unlock();
-  if (auto status = wait_for_queue(device); !status) return std::unexpected(std::move(status.error()));
-  if (!stamps) return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  if (auto status = wait_for_queue(device); !status)
+    return std::unexpected(std::move(status.error()));
+  if (!stamps)
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
+        .count();
   auto values = stamps->read(context);
   if (!values) return std::unexpected(std::move(values.error()));
   return static_cast<double>((*values)[1] - (*values)[0]);
@@ -113,11 +124,13 @@ Result<double> time_pass(std::span<const std::shared_ptr<Bound>> rotation, std::
 
 }  // namespace
 
-Result<double> time_repetitions(std::span<const std::shared_ptr<Bound>> rotation, std::uint32_t repetitions) {
+Result<double> time_repetitions(std::span<const std::shared_ptr<Bound>> rotation,
+                                std::uint32_t repetitions) {
   return time_pass(rotation, repetitions, true);
 }
 
-Result<double> time_repetitions_on_host(std::span<const std::shared_ptr<Bound>> rotation, std::uint32_t repetitions) {
+Result<double> time_repetitions_on_host(std::span<const std::shared_ptr<Bound>> rotation,
+                                        std::uint32_t repetitions) {
   return time_pass(rotation, repetitions, false);
 }
 
@@ -125,7 +138,8 @@ Result<std::vector<double>> time_dispatches(const Bound& bound) {
   const Context& context = bound.prepared().context();
   const Device& device = *context.device;
   if (bound.needs() == Needs::kSubmit) {
-    return failure("usage/needs-encoder", std::format("{} needs several submissions", bound.prepared().plan().op_id));
+    return failure("usage/needs-encoder",
+                   std::format("{} needs several submissions", bound.prepared().plan().op_id));
   }
   if (auto status = device.check(); !status) return std::unexpected(std::move(status.error()));
   const auto count = static_cast<std::uint32_t>(bound.step_count());
@@ -138,17 +152,21 @@ Result<std::vector<double>> time_dispatches(const Bound& bound) {
     const auto lock = device.lock();
     ErrorScope scope(device);
     const Handle<WGPUCommandEncoder> encoder =
-        device.own(procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
+        device.own(procs.device_create_command_encoder(device.handle(), nullptr),
+                   procs.command_encoder_release);
     if (!encoder) return failure("device/validation", "no command encoder could be made");
-    if (auto status = bound.record_stepwise(encoder.get(), stamps->set()); !status) return std::unexpected(std::move(status.error()));
+    if (auto status = bound.record_stepwise(encoder.get(), stamps->set()); !status)
+      return std::unexpected(std::move(status.error()));
     stamps->resolve(procs, encoder.get());
-    if (auto status = finish_and_submit(device, encoder.get()); !status) return std::unexpected(std::move(status.error()));
+    if (auto status = finish_and_submit(device, encoder.get()); !status)
+      return std::unexpected(std::move(status.error()));
     if (auto status = scope.finish(); !status) return std::unexpected(std::move(status.error()));
   }
   auto values = stamps->read(context);
   if (!values) return std::unexpected(std::move(values.error()));
   std::vector<double> spans;
-  for (std::uint32_t i = 0; i < count; ++i) spans.push_back(static_cast<double>((*values)[2 * i + 1] - (*values)[2 * i]));
+  for (std::uint32_t i = 0; i < count; ++i)
+    spans.push_back(static_cast<double>((*values)[2 * i + 1] - (*values)[2 * i]));
   return spans;
 }
 

@@ -21,9 +21,10 @@ std::uint64_t staging_size(std::uint64_t bytes) {
   return bytes < kMebibyte ? std::bit_ceil(bytes) : (bytes + kMebibyte - 1) / kMebibyte * kMebibyte;
 }
 
-// Replaces the bytes [from, to) of one word of the buffer, on the device: nothing else may see the word half written.
-Status merge_word(const Context& context, const BufferRef& buffer, std::uint64_t word_offset, std::uint64_t from,
-                  std::uint64_t to, std::span<const std::byte> bytes) {
+// Replaces the bytes [from, to) of one word of the buffer, on the device: nothing else may see the
+// word half written.
+Status merge_word(const Context& context, const BufferRef& buffer, std::uint64_t word_offset,
+                  std::uint64_t from, std::uint64_t to, std::span<const std::byte> bytes) {
   const Device& device = *context.device;
   std::array<std::byte, 4> value = {}, mask = {};
   for (std::uint64_t i = from; i < to; ++i) {
@@ -59,14 +60,18 @@ Status merge_word(const Context& context, const BufferRef& buffer, std::uint64_t
   return (*bound)->submit();
 }
 
-Status write_words(const Context& context, const BufferRef& buffer, std::uint64_t offset, std::span<const std::byte> bytes) {
+Status write_words(const Context& context, const BufferRef& buffer, std::uint64_t offset,
+                   std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   const Device& device = *context.device;
   const auto lock = device.lock();
-  ErrorScope scope(device, device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
-  device.procs().queue_write_buffer(device.queue(), buffer->handle(), offset, bytes.data(), bytes.size());
+  ErrorScope scope(device,
+                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  device.procs().queue_write_buffer(device.queue(), buffer->handle(), offset, bytes.data(),
+                                    bytes.size());
   if (auto status = scope.finish(); !status) {
-    return std::unexpected(std::move(status.error()).during(std::format("writing {} bytes", bytes.size())));
+    return std::unexpected(
+        std::move(status.error()).during(std::format("writing {} bytes", bytes.size())));
   }
   return {};
 }
@@ -75,16 +80,18 @@ Status write_words(const Context& context, const BufferRef& buffer, std::uint64_
 
 Status write(const Context& context, const Slice& slice, std::span<const std::byte> bytes) {
   if (auto status = context.device->check(); !status) return status;
-  if (bytes.size() > slice.size || slice.offset > slice.buffer->size() || bytes.size() > slice.buffer->size() - slice.offset) {
-    return failure("usage/range", std::format("{} bytes do not fit the {} bytes of the tensor", bytes.size(), slice.size));
+  if (bytes.size() > slice.size || slice.offset > slice.buffer->size() ||
+      bytes.size() > slice.buffer->size() - slice.offset) {
+    return failure("usage/range", std::format("{} bytes do not fit the {} bytes of the tensor",
+                                              bytes.size(), slice.size));
   }
   std::uint64_t offset = slice.offset;
   std::uint64_t end = offset + bytes.size();
   const std::uint64_t first_word = (offset + 3) / 4 * 4;
-  if (offset % 4 != 0) {   // the head shares its word with somebody
+  if (offset % 4 != 0) {  // the head shares its word with somebody
     const std::uint64_t stop = std::min(first_word, end);
-    if (auto status = merge_word(context, slice.buffer, offset / 4 * 4, offset % 4, offset % 4 + (stop - offset),
-                                 bytes.first(stop - offset));
+    if (auto status = merge_word(context, slice.buffer, offset / 4 * 4, offset % 4,
+                                 offset % 4 + (stop - offset), bytes.first(stop - offset));
         !status) {
       return status;
     }
@@ -93,41 +100,49 @@ Status write(const Context& context, const Slice& slice, std::span<const std::by
     if (offset == end) return {};
   }
   const std::uint64_t whole = (end - offset) / 4 * 4;
-  if (auto status = write_words(context, slice.buffer, offset, bytes.first(whole)); !status) return status;
+  if (auto status = write_words(context, slice.buffer, offset, bytes.first(whole)); !status)
+    return status;
   if (offset + whole == end) return {};
-  return merge_word(context, slice.buffer, offset + whole, 0, end - offset - whole, bytes.subspan(whole));
+  return merge_word(context, slice.buffer, offset + whole, 0, end - offset - whole,
+                    bytes.subspan(whole));
 }
 
 Status clear(const Context& context, const Slice& slice) {
   const Device& device = *context.device;
   if (auto status = device.check(); !status) return status;
   const auto lock = device.lock();
-  ErrorScope scope(device, device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  ErrorScope scope(device,
+                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
   const Handle<WGPUCommandEncoder> encoder =
-      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr), device.procs().command_encoder_release);
+      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
+                 device.procs().command_encoder_release);
   if (!encoder) return failure("device/validation", "no command encoder could be made");
-  device.procs().command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset, slice.size);
+  device.procs().command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset,
+                                              slice.size);
   if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
   return scope.finish();
 }
 
-Result<std::unique_ptr<ReadBack>> ReadBack::make(const Context& context, std::span<const Slice> slices) {
+Result<std::unique_ptr<ReadBack>> ReadBack::make(const Context& context,
+                                                 std::span<const Slice> slices) {
   std::unique_ptr<ReadBack> read(new ReadBack(context));
   read->slices_.assign(slices.begin(), slices.end());
   std::uint64_t at = 0;
   for (const Slice& slice : slices) {
     const std::uint64_t from = slice.offset / 4 * 4;
-    const std::uint64_t to = std::min((slice.offset + slice.size + 3) / 4 * 4, slice.buffer->size() / 4 * 4);
+    const std::uint64_t to =
+        std::min((slice.offset + slice.size + 3) / 4 * 4, slice.buffer->size() / 4 * 4);
     if (slice.size > 0 && slice.offset + slice.size > to) {
-      return failure("usage/range", std::format("the range ends at byte {} of a buffer of {}", slice.offset + slice.size,
-                                                slice.buffer->size()));
+      return failure("usage/range", std::format("the range ends at byte {} of a buffer of {}",
+                                                slice.offset + slice.size, slice.buffer->size()));
     }
     read->places_.push_back({at + (slice.offset - from), slice.size});
     if (slice.size > 0) read->copies_.push_back({slice.buffer, {}, from, at, to - from});
     at += slice.size > 0 ? to - from : 0;
   }
   read->bytes_ = std::max<std::uint64_t>(at, 4);
-  auto staging = context.memory->allocate(staging_size(read->bytes_), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, "read-back");
+  auto staging = context.memory->allocate(
+      staging_size(read->bytes_), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, "read-back");
   if (!staging) return std::unexpected(std::move(staging.error()));
   read->staging_ = std::move(staging->buffer);
   for (Copy& copy : read->copies_) copy.to = read->staging_;
@@ -136,7 +151,8 @@ Result<std::unique_ptr<ReadBack>> ReadBack::make(const Context& context, std::sp
 
 ReadBack::~ReadBack() {
   if (!staging_ || (!started_ && !mapped_)) return;
-  // Unmapping also ends a map that is still on its way; its callback then runs into the place that is kept for it.
+  // Unmapping also ends a map that is still on its way; its callback then runs into the place that
+  // is kept for it.
   if (!mapped_) {
     reply_.abandon(context_.device->instance());
     staging_->never_reuse();
@@ -156,9 +172,11 @@ Status ReadBack::submit() const {
   if (auto status = device.check(); !status) return status;
   if (copies_.empty()) return {};
   const auto lock = device.lock();
-  ErrorScope scope(device, device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  ErrorScope scope(device,
+                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
   const Handle<WGPUCommandEncoder> encoder =
-      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr), device.procs().command_encoder_release);
+      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
+                 device.procs().command_encoder_release);
   if (!encoder) return failure("device/validation", "no command encoder could be made");
   record_copies(device.procs(), encoder.get(), copies_);
   if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
@@ -170,8 +188,9 @@ Status ReadBack::start() {
   if (auto status = device.check(); !status) return status;
   const auto lock = device.lock();
   device.counters().maps.fetch_add(1, std::memory_order_relaxed);
-  future_ = device.procs().buffer_map_async(staging_->handle(), WGPUMapMode_Read, 0, bytes_,
-                                            {nullptr, WGPUCallbackMode_WaitAnyOnly, on_map, reply_.get(), nullptr});
+  future_ = device.procs().buffer_map_async(
+      staging_->handle(), WGPUMapMode_Read, 0, bytes_,
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_map, reply_.get(), nullptr});
   started_ = true;
   return {};
 }
@@ -197,18 +216,21 @@ Status ReadBack::finish() {
     staging_->never_reuse();
     if (auto status = device.check(); !status) return status;
     if (auto status = device.take_uncaptured(); !status) return status;
-    return failure("device/validation", std::format("mapping the result failed: {}", reply_->message));
+    return failure("device/validation",
+                   std::format("mapping the result failed: {}", reply_->message));
   }
   mapped_ = true;
   if (auto status = device.take_uncaptured(); !status) return status;
-  data_ = static_cast<const std::byte*>(device.procs().buffer_get_const_mapped_range(staging_->handle(), 0, bytes_));
+  data_ = static_cast<const std::byte*>(
+      device.procs().buffer_get_const_mapped_range(staging_->handle(), 0, bytes_));
   if (data_ == nullptr) return failure("device/memory", "the mapped result has no address");
   return {};
 }
 
 std::span<const std::byte> ReadBack::data(std::size_t slice) const {
   const Place& place = places_[slice];
-  return data_ == nullptr ? std::span<const std::byte>() : std::span(data_ + place.start, place.size);
+  return data_ == nullptr ? std::span<const std::byte>()
+                          : std::span(data_ + place.start, place.size);
 }
 
 }  // namespace wgk::gpu

@@ -17,7 +17,8 @@
 
 namespace wgk::gpu {
 
-// Queued, not waited for: `bytes` may go away at once. Any byte offset; bytes beside the range stay as they are.
+// Queued, not waited for: `bytes` may go away at once. Any byte offset; bytes beside the range stay
+// as they are.
 Status write(const Context& context, const Slice& slice, std::span<const std::byte> bytes);
 
 // Sets a slice of whole words to zero.
@@ -27,7 +28,8 @@ Status clear(const Context& context, const Slice& slice);
 class ReadBack {
  public:
   // Makes the staging buffer. Slices may start and end at any byte.
-  static Result<std::unique_ptr<ReadBack>> make(const Context& context, std::span<const Slice> slices);
+  static Result<std::unique_ptr<ReadBack>> make(const Context& context,
+                                                std::span<const Slice> slices);
   ~ReadBack();
   ReadBack(const ReadBack&) = delete;
   ReadBack& operator=(const ReadBack&) = delete;
@@ -49,14 +51,14 @@ class ReadBack {
     std::string message;
   };
   struct Place {
-    std::uint64_t start = 0, size = 0;   // in the staging buffer
+    std::uint64_t start = 0, size = 0;  // in the staging buffer
   };
   explicit ReadBack(Context context) : context_(std::move(context)) {}
   Status finish();
   static void on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* reply, void*);
 
   Context context_;
-  std::vector<Slice> slices_;   // keeps the sources
+  std::vector<Slice> slices_;  // keeps the sources
   BufferRef staging_;
   std::vector<Copy> copies_;
   std::vector<Place> places_;

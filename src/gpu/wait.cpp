@@ -13,23 +13,29 @@ namespace {
 
 WaitOutcome outcome_of(WGPUWaitStatus status) {
   switch (status) {
-    case WGPUWaitStatus_Success: return WaitOutcome::kReady;
-    case WGPUWaitStatus_TimedOut: return WaitOutcome::kTimedOut;
-    default: return WaitOutcome::kFailed;
+    case WGPUWaitStatus_Success:
+      return WaitOutcome::kReady;
+    case WGPUWaitStatus_TimedOut:
+      return WaitOutcome::kTimedOut;
+    default:
+      return WaitOutcome::kFailed;
   }
 }
 
 // An instance without timed waits can only be asked again: often at first, then ever less.
-WaitOutcome poll(const Instance& instance, WGPUFutureWaitInfo& info, std::chrono::nanoseconds timeout) {
+WaitOutcome poll(const Instance& instance, WGPUFutureWaitInfo& info,
+                 std::chrono::nanoseconds timeout) {
   const auto start = std::chrono::steady_clock::now();
   auto pause = std::chrono::nanoseconds(0);
   while (true) {
-    const WaitOutcome outcome = outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, 0));
+    const WaitOutcome outcome =
+        outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, 0));
     if (outcome != WaitOutcome::kTimedOut) return outcome;
     const auto spent = std::chrono::steady_clock::now() - start;
     if (spent >= timeout) return WaitOutcome::kTimedOut;
     if (spent > std::chrono::microseconds(100)) {
-      pause = std::min<std::chrono::nanoseconds>(pause + std::chrono::microseconds(10), std::chrono::milliseconds(1));
+      pause = std::min<std::chrono::nanoseconds>(pause + std::chrono::microseconds(10),
+                                                 std::chrono::milliseconds(1));
       std::this_thread::sleep_for(pause);
     }
   }
@@ -41,7 +47,8 @@ void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> plac
   instance.keep(std::move(place));
 }
 
-WaitOutcome wait_for(const Instance& instance, WGPUFuture future, std::chrono::nanoseconds timeout) {
+WaitOutcome wait_for(const Instance& instance, WGPUFuture future,
+                     std::chrono::nanoseconds timeout) {
   WGPUFutureWaitInfo info = WGPU_FUTURE_WAIT_INFO_INIT;
   info.future = future;
   if (timeout.count() > 0 && !instance.timed_wait()) return poll(instance, info, timeout);

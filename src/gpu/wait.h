@@ -21,8 +21,8 @@ WaitOutcome wait_for(const Instance& instance, WGPUFuture future, std::chrono::n
 
 void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> place);
 
-// The place a callback writes to. If the wait ends without the callback having run, the place is handed to the instance,
-// because the callback may still come for as long as that lives.
+// The place a callback writes to. If the wait ends without the callback having run, the place is
+// handed to the instance, because the callback may still come for as long as that lives.
 template <class R>
 class Pending {
  public:
@@ -32,7 +32,8 @@ class Pending {
   bool wait(const Instance& instance, WGPUFuture future, std::chrono::nanoseconds timeout) {
     return outcome(instance, future, timeout) == WaitOutcome::kReady;
   }
-  WaitOutcome outcome(const Instance& instance, WGPUFuture future, std::chrono::nanoseconds timeout) {
+  WaitOutcome outcome(const Instance& instance, WGPUFuture future,
+                      std::chrono::nanoseconds timeout) {
     const WaitOutcome result = wait_for(instance, future, timeout);
     if (result != WaitOutcome::kReady) abandon(instance);
     return result;
