@@ -242,6 +242,20 @@ def numbers():
     return cases
 
 
+def tuned():
+    """What tunables and the other device profile change."""
+    cases = []
+    settings = [("gpu", {"PROFILE": "gpu"}), ("cpu", {"PROFILE": "cpu"}), ("gpu_one_item", {"PROFILE": "gpu", "ROW_ITEMS": 1}),
+                ("gpu_eight_items", {"PROFILE": "gpu", "ROW_ITEMS": 8, "ROW_LANES": 64, "SPLIT_ITEMS": 4}), ("narrow", {"MAX_WORKGROUP_SIZE": 100})]
+    for i, (name, tunables) in enumerate(settings):
+        for rows, hidden in ((70, 128), (70, 129), (66, 640), (2, 20000)):
+            for dtype in (F32, F16):
+                form, statistics = (("residual", ""), ("bias_residual", "both"))[(i + hidden) % 2]
+                cases.append(combination([rows, hidden], dtype, form, statistics, seed=9600 + i, name=f"tuned_{name}_{rows}x{hidden}_{dtype}",
+                                         tunables=tunables))
+    return cases
+
+
 def empty():
     cases = []
     for shape in ([0, 8], [0, 3, 8], [3, 0, 9]):
@@ -294,7 +308,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + around_widths() + numbers() + empty() + refused()}
+    return {"cases": combinations() + around_widths() + tuned() + numbers() + empty() + refused()}
 
 
 def full_tests():
