@@ -6,6 +6,7 @@
 
 namespace wgk::reference {
 
+Result<Outputs> skip_group_norm(const Call& call);
 Result<Outputs> skip_simplified_layer_normalization(const Call& call);
 Result<Outputs> sparse_attention(const Call& call);
 

@@ -25,6 +25,7 @@ double Call::number(std::string_view attr, double otherwise) const {
 
 Oracle find_oracle(std::string_view op_id) {
   static constexpr std::array kOracles = {
+      std::pair<std::string_view, Oracle>{"com.microsoft.SkipGroupNorm", &skip_group_norm},
       std::pair<std::string_view, Oracle>{"com.microsoft.SkipSimplifiedLayerNormalization",
                                           &skip_simplified_layer_normalization},
       std::pair<std::string_view, Oracle>{"com.microsoft.SparseAttention", &sparse_attention},
