@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes test.json and bench.json of com.microsoft.SkipGroupNorm; --full FILE writes the full product of options at small sizes."""
+import itertools
+import pathlib
+import random
+
+import case_writer
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "kernels/com.microsoft.SkipGroupNorm/build/webgpu"
+
+F32, F16 = "float32", "float16"
+Y_TOLERANCE = {F32: {"abs": 2e-5, "rel": 2e-5}, F16: {"abs": 4e-3, "rel": 2e-3}}
+Y_LARGE = {F32: {"abs": 5e-5, "rel": 5e-5}, F16: {"abs": 4e-3, "rel": 2e-3}}
+# The oracle's S has the one rounding in it already; half a unit in the last place is left for float16, so any other rounding shows.
+S_TOLERANCE = {F32: {"abs": 1e-6, "rel": 2e-7}, F16: {"abs": 3e-8, "rel": 4.8829e-4}}
+
+OPTIONS = {
+    "width": [1, 2, 3, 4, 5, 8, 10, 20, 40],       # channels per group
+    "groups": [1, 2, 3, 8, 32],
+    "spatial": [(1, 1), (2, 3), (7, 9), (8, 8), (16, 16)],
+    "batch": [1, 2, 3],
+    "t": [F32, F16],
+    "m": [F32, F16],
+    "last": [1, 0],
+    "bias": [False, True],
+    "s": [False, True],
+    "skip": ["full", "nc", "n11c"],
+    "silu": [0, 1],
+}
+
+
+def tensor(dtype, shape, data, **more):
+    return {"dtype": dtype, "shape": list(shape), "data": data, **more}
+
+
+def grid(seed, r=255, step=0.0078125, offset=0):
+    data = {"kind": "grid", "seed": seed, "r": r, "step": step}
+    if offset:
+        data["offset"] = offset
+    return data
+
+
+def const(value):
+    return {"kind": "const", "value": value}
+
+
+def values(*items):
+    return {"kind": "values", "values": list(items)}
+
+
+def image(batch, spatial, channels, last):
+    return [batch, *spatial, channels] if last else [batch, channels, *spatial]
+
+
+def skip_shape(kind, batch, channels, shape):
+    return {"full": shape, "nc": [batch, channels], "n11c": [batch, 1, 1, channels]}[kind]
+
+
+def case(name, shape, groups, t=F32, m=F32, last=1, bias=False, s=True, skip="full", silu=1, seed=1, x=None, k=None, attrs=None, tolerance=None,
+         ignore=None, x_more=None, gamma=None, beta=None, **more):
+    """One call; data of X, skip, gamma and beta can be given."""
+    channels = shape[3] if last else shape[1]
+    inputs = {
+        "X": tensor(t, shape, x or grid(seed), **(x_more or {})),
+        "gamma": tensor(m, [channels], gamma or grid(seed + 2, 64, 0.015625, 1)),
+        "beta": tensor(m, [channels], beta or grid(seed + 3, 64, 0.015625)),
+        "skip": tensor(t, skip_shape(skip, shape[0], channels, shape), k or grid(seed + 1, 255, 0.00390625)),
+    }
+    if bias:
+        inputs["bias"] = tensor(t, [channels], grid(seed + 4, 100, 0.03125))
+    outputs = {"Y": {"dtype": t, "shape": list(shape), "tolerance": Y_TOLERANCE[t] if tolerance is None else tolerance}}
+    if s:
+        outputs["S"] = {"dtype": t, "shape": list(shape), "tolerance": S_TOLERANCE[t]}
+    for expectation in outputs.values():
+        if ignore:
+            expectation["ignore"] = ignore
+    attributes = {"groups": groups, "activation": silu, **({} if last == 1 else {"channels_last": last}), **(attrs or {})}
+    return {"name": name, "attrs": attributes, "inputs": inputs, "outputs": outputs, **more}
+
+
+def of_options(o, seed):
+    channels = o["width"] * o["groups"]
+    shape = image(o["batch"], o["spatial"], channels, o["last"])
+    name = "_".join([
+        "x".join(map(str, shape)), f"g{o['groups']}", "t16" if o["t"] == F16 else "t32", "m16" if o["m"] == F16 else "m32",
+        "nhwc" if o["last"] else "nchw", o["skip"], *(["bias"] if o["bias"] else []), *(["s"] if o["s"] else []), *(["silu"] if o["silu"] else [])])
+    return case(name, shape, o["groups"], o["t"], o["m"], o["last"], o["bias"], o["s"], o["skip"], o["silu"], seed)
+
+
+def pairs_of(option):
+    return set(itertools.combinations(option.items(), 2))
+
+
+def all_pairs():
+    """Options so that any two values of two different options meet: greedy, from a fixed source of candidates."""
+    source = random.Random(20)
+    names = list(OPTIONS)
+    left = {pair for a, b in itertools.combinations(names, 2) for pair in (((a, x), (b, y)) for x in OPTIONS[a] for y in OPTIONS[b])}
+    chosen = []
+    while left:
+        (a, x), (b, y) = min(left, key=repr)
+        best, gain = None, -1
+        for _ in range(60):
+            option = {name: source.choice(OPTIONS[name]) for name in names} | {a: x, b: y}
+            covered = len(left & pairs_of(option))
+            if covered > gain:
+                best, gain = option, covered
+        chosen.append(best)
+        left -= pairs_of(best)
+    return chosen
+
+
+def combinations():
+    """All pairs of all options; on top every (channels per group, T, layout) twice, the other options taking turns."""
+    options = all_pairs()
+    turn = random.Random(21)
+    for width, t, last, _ in itertools.product(OPTIONS["width"], OPTIONS["t"], OPTIONS["last"], range(2)):
+        options.append({name: turn.choice(choices) for name, choices in OPTIONS.items()} | {"width": width, "t": t, "last": last})
+    cases, names = [], set()
+    for option in options:
+        made = of_options(option, 100 * len(cases) + 1)
+        if made["name"] not in names:
+            names.add(made["name"])
+            cases.append(made)
+    return cases
+
+
+def full_product():
+    """Everything with everything; groups, spatial size and batch follow from turns, so that the product stays finite."""
+    cases, names = [], set()
+    fixed = ["width", "t", "m", "last", "bias", "s", "skip", "silu"]
+    for i, picks in enumerate(itertools.product(*(OPTIONS[name] for name in fixed))):
+        for turn in range(2):
+            option = dict(zip(fixed, picks)) | {
+                "groups": OPTIONS["groups"][(i + turn) % 5], "spatial": OPTIONS["spatial"][(i // 5 + 2 * turn + i) % 5],
+                "batch": OPTIONS["batch"][(i // 3 + turn) % 3]}
+            made = of_options(option, 100 * len(cases) + 1)
+            if made["name"] not in names:
+                names.add(made["name"])
+                cases.append(made)
+    return cases
+
+
+def shapes():
+    """Large and odd sizes: partial rows, blocks and slabs, folds of the grid, groups wider than a workgroup."""
+    cases = []
+
+    def add(name, shape, groups, **more):
+        more.setdefault("seed", 50000 + 10 * len(cases))
+        cases.append(case(name, shape, groups, **more))
+
+    for t in (F32, F16):
+        tag = "f16" if t == F16 else "f32"
+        add(f"column_257x1_{tag}", [1, 257, 1, 24], 4, t=t, bias=True)
+        add(f"row_1x257_{tag}", [2, 1, 257, 24], 4, t=t, skip="nc")
+        add(f"odd_image_{tag}", [2, 13, 17, 15], 3, t=t, bias=True)
+        add(f"odd_plane_{tag}", [2, 15, 13, 17], 3, t=t, last=0, bias=True)
+        add(f"three_odd_images_{tag}", [3, 3, 5, 7], 7, t=t, skip="n11c", bias=True)
+        add(f"even_image_of_odd_channels_{tag}", [2, 16, 18, 45], 9, t=t, bias=True)
+        add(f"seventeen_by_nineteen_{tag}", [3, 17, 19, 60], 12, t=t, bias=True)
+        add(f"one_group_{tag}", [1, 40, 40, 96], 1, t=t, bias=True)
+        add(f"wide_group_{tag}", [1, 8, 8, 2560], 2, t=t, bias=True, skip="nc")
+        add(f"very_wide_group_{tag}", [1, 3, 3, 6152], 1, t=t)
+        add(f"instance_norm_{tag}", [1, 32, 32, 320], 320, t=t, silu=0)
+        add(f"many_channels_odd_{tag}", [1, 6, 6, 1285], 5, t=t, bias=True)
+        add(f"groups_past_the_fold_{tag}", [3, 1, 2, 32768], 32768, t=t)
+        add(f"planes_past_the_fold_{tag}", [2, 36000, 1, 4], 36000, t=t, last=0, skip="nc")
+        add(f"batch_past_the_fold_{tag}", [65540, 1, 1, 6], 2, t=t, silu=0)
+        add(f"unet_64x64x320_{tag}", [2, 64, 64, 320], 32, t=t, bias=True, tolerance=Y_LARGE[t])
+        add(f"unet_nchw_320x64x64_{tag}", [2, 320, 64, 64], 32, t=t, last=0, bias=True, skip="nc", tolerance=Y_LARGE[t])
+        add(f"unet_16x16x1280_{tag}", [2, 16, 16, 1280], 32, t=t, m=F32, skip="nc", s=False)
+        add(f"many_small_maps_{tag}", [64, 4, 4, 256], 32, t=t, skip="nc", s=False)
+    add("four_million_values_f32", [1, 1024, 1024, 4], 1, bias=True, silu=0, tolerance=Y_LARGE[F32])
+    add("four_million_values_nchw_f16", [1, 4, 1024, 1024], 1, t=F16, last=0, tolerance=Y_LARGE[F16])
+    add("vae_256x256x32_f16", [1, 256, 256, 32], 8, t=F16, tolerance=Y_LARGE[F16])
+    add("odd_large_plane_f32", [1, 4, 301, 303], 2, last=0, bias=True, tolerance=Y_LARGE[F32])
+    add("odd_large_plane_f16", [1, 4, 301, 303], 2, t=F16, last=0, bias=True, tolerance=Y_LARGE[F16])
+    return cases
+
+
+def group_ranges(shape, last, groups, item, group):
+    """The flat ranges of one group."""
+    if not last:
+        size = shape[1] // groups * shape[2] * shape[3]
+        begin = (item * groups + group) * size
+        return [[begin, begin + size]]
+    channels, pixels = shape[3], shape[1] * shape[2]
+    width = channels // groups
+    return [[(item * pixels + p) * channels + group * width, (item * pixels + p) * channels + (group + 1) * width] for p in range(pixels)]
+
+
+def numbers():
+    """Magnitudes, cancellation, rounding, activation and containment."""
+    cases = []
+    for t in (F32, F16):
+        tag = "f16" if t == F16 else "f32"
+        for last in (1, 0):
+            layout = "nhwc" if last else "nchw"
+            shape = image(2, (4, 6), 24, last)
+            # A constant group gives act(beta) exactly, at a value whose multiples round.
+            for silu in (0, 1):
+                cases.append(case(f"constant_groups_{layout}_silu{silu}_{tag}", shape, 4, t=t, last=last, silu=silu, x=const(1000.1), k=const(0),
+                                  beta=grid(9, 64, 0.0625), tolerance=0 if silu == 0 else None))
+            cases.append(case(f"one_value_per_group_{layout}_{tag}", image(2, (1, 1), 24, last), 24, t=t, last=last, silu=0, beta=grid(9, 64, 0.0625), tolerance=0))
+            # Mean over spread is about 7000 in float32 and 700 in float16.
+            far = (grid(11, 255, 0.0009765625, 1000) if t == F32 else grid(11, 1, 1, 1200))
+            cases.append(case(f"large_mean_{layout}_{tag}", image(1, (24, 32), 40, last), 4, t=t, last=last, silu=0, x=far, k=const(0)))
+            cases.append(case(f"large_mean_bias_cancels_{layout}_{tag}", image(1, (8, 8), 40, last), 4, t=t, last=last, silu=0, x=far, k=const(-1000)))
+            for bad in ("nan", "inf"):
+                for skip in ("full", "nc"):
+                    spot = group_ranges(shape, last, 4, 1, 2)
+                    cases.append(case(f"{bad}_stays_in_its_group_{layout}_{skip}_{tag}", shape, 4, t=t, last=last, skip=skip, bias=skip == "nc",
+                                      x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot))
+            # An outlier, also as the very first value that the statistics see.
+            for place in (0, 77):
+                cases.append(case(f"outlier_at_{place}_{layout}_{tag}", image(1, (16, 16), 24, last), 3, t=t, last=last, x_more={"poke": [[place, 3000]]}))
+        deep = values(-100, -1e4, -6e4, 100, 50, -20, 0, -88)
+        cases.append(case(f"silu_far_from_zero_{tag}", [1, 2, 2, 8], 2, t=t, gamma=const(0), beta=deep, tolerance={"abs": 1e-6, "rel": 1e-5 if t == F32 else 1e-3}))
+        cases.append(case(f"gamma_signs_{tag}", [2, 3, 3, 12], 3, t=t, gamma=grid(5, 2, 1)))
+        cases.append(case(f"epsilon_zero_{tag}", [1, 5, 5, 12], 3, t=t, attrs={"epsilon": 0}))
+        cases.append(case(f"epsilon_1e_6_{tag}", [1, 5, 5, 12], 3, t=t, attrs={"epsilon": 1e-6}, x=grid(3, 255, 0.00001 if t == F32 else 0.0009765625), k=const(0)))
+        cases.append(case(f"epsilon_dominates_{tag}", [1, 5, 5, 12], 3, t=t, attrs={"epsilon": 100}))
+        for flag in (2, -1):
+            cases.append(case(f"channels_last_{'two' if flag == 2 else 'minus_one'}_{tag}", [2, 3, 2, 8], 2, t=t, attrs={"channels_last": flag}))
+    spot = group_ranges([2, 3, 2, 8], 1, 2, 0, 0)
+    cases.append(case("half_sum_overflows_in_one_group", [2, 3, 2, 8], 2, t=F16, x_more={"poke": [[1, 60000]]}, k=grid(2, 1, 1, 9000), x=grid(1, 255, 0.5), ignore=spot))
+    cases.append(case("half_squares_overflow", [1, 8, 8, 16], 2, t=F16, x=grid(1, 1, 30000), k=grid(2, 1, 20000)))
+    # 2048 + 1 + 1: rounded after each addition it stays 2048.
+    cases.append(case("half_sum_rounds_once", [1, 2, 2, 4], 1, t=F16, x=const(2048), k=const(1), silu=0, beta=const(0.5)))
+    cases[-1]["inputs"]["bias"] = tensor(F16, [4], const(1))
+    cases[-1]["outputs"]["S"] = {"dtype": F16, "shape": [1, 2, 2, 4], "data": const(2050), "tolerance": 0}
+    # The order of the additions in float32: (2^24 + 1) - 2^24 is 0, not 1.
+    cases.append(case("sum_adds_skip_before_bias", [1, 2, 2, 4], 1, x=const(16777216), k=const(1), silu=0, beta=const(0.5)))
+    cases[-1]["inputs"]["bias"] = tensor(F32, [4], const(-16777216))
+    cases[-1]["outputs"]["S"] = {"dtype": F32, "shape": [1, 2, 2, 4], "data": const(0), "tolerance": 0}
+    # Statistics of the rounded S: half a unit of noise on 2048 vanishes, the group is constant.
+    cases.append(case("statistics_use_the_rounded_sum", [1, 4, 4, 8], 2, t=F16, x=const(2048), k=grid(7, 1, 0.5), silu=0, beta=grid(9, 8, 0.25), tolerance=0))
+    cases.append({"name": "default_attributes", "attrs": {"groups": 2, "activation": 0}, "inputs": {
+        "X": tensor(F32, [1, 1, 2, 2], values(1, 5, 3, 5)), "gamma": tensor(F32, [2], values(2, 4)), "beta": tensor(F32, [2], values(10, -20)),
+        "skip": tensor(F32, [1, 2], values(0, 1))}, "outputs": {
+        "Y": {"dtype": F32, "shape": [1, 1, 2, 2], "data": values(8.00001, -20, 11.99999, -20), "tolerance": 1e-5},
+        "S": {"dtype": F32, "shape": [1, 1, 2, 2], "data": values(1, 6, 3, 6), "tolerance": 0}}})
+    return cases
+
+
+def spellings():
+    """Every accepted spelling of skip at the edges where two of them meet."""
+    cases = []
+    for t in (F32, F16):
+        tag = "f16" if t == F16 else "f32"
+        cases.append(case(f"skip_1c_one_item_{tag}", [1, 3, 2, 8], 2, t=t, skip="nc"))
+        cases.append(case(f"skip_111c_one_item_{tag}", [1, 3, 2, 8], 2, t=t, skip="n11c"))
+        cases.append(case(f"skip_n11c_exact_{tag}", [3, 1, 1, 8], 2, t=t, skip="full"))
+        cases.append(case(f"skip_n11c_under_nchw_{tag}", [3, 8, 2, 3], 2, t=t, last=0, skip="n11c"))
+        cases.append(case(f"skip_nc11_exact_under_nchw_{tag}", [3, 8, 1, 1], 2, t=t, last=0, skip="full"))
+        cases.append(case(f"skip_n11c_under_nchw_one_pixel_{tag}", [3, 8, 1, 1], 2, t=t, last=0, skip="n11c"))
+        cases.append(case(f"skip_nc_one_pixel_{tag}", [3, 1, 1, 8], 2, t=t, skip="nc"))
+    return cases
+
+
+def empty():
+    cases = []
+    for last in (1, 0):
+        for n, h, w in ((0, 3, 2), (2, 0, 2), (2, 3, 0), (0, 0, 0)):
+            for t, skip in ((F32, "full"), (F16, "nc"), (F32, "n11c")):
+                shape = image(n, (h, w), 8, last)
+                cases.append(case(f"empty_{'x'.join(map(str, shape))}_{'nhwc' if last else 'nchw'}_{skip}", shape, 2, t=t, last=last, skip=skip, bias=True))
+    return cases
+
+
+def refused():
+    """Requests that must fail before anything is written."""
+    cases = []
+
+    def add(name, error, change=None, shape=(2, 3, 2, 8), last=1, attrs=None, drop=()):
+        made = case(f"refused_{name}", list(shape), 2, last=last, bias=True)
+        inputs, attributes = made["inputs"], {**made["attrs"], **(attrs or {})}
+        for key in drop:
+            attributes.pop(key)
+        for port, what in (change or {}).items():
+            if what is None:
+                inputs.pop(port)
+            else:
+                inputs[port] = tensor(what[1] if len(what) > 1 else F32, what[0], const(1))
+        cases.append({"name": made["name"], "attrs": attributes, "inputs": inputs, "error": error})
+
+    add("x_rank_3", "request/rank", {"X": ([2, 6, 8],)})
+    add("x_rank_5", "request/rank", {"X": ([2, 3, 2, 1, 8],)})
+    add("no_channels", "request/shape", {"X": ([2, 3, 2, 0],), "skip": ([2, 0],), "gamma": ([0],), "beta": ([0],), "bias": ([0],)})
+    add("groups_do_not_divide", "request/attribute", attrs={"groups": 3})
+    add("more_groups_than_channels", "request/attribute", attrs={"groups": 16})
+    add("groups_zero", "request/attribute", attrs={"groups": 0})
+    add("groups_negative", "request/attribute", attrs={"groups": -2})
+    add("groups_fraction", "request/attribute", attrs={"groups": 2.5})
+    add("groups_missing", "request/missing", drop=["groups"])
+    add("activation_missing", "request/missing", drop=["activation"])
+    add("activation_two", "request/attribute", attrs={"activation": 2})
+    add("activation_negative", "request/attribute", attrs={"activation": -1})
+    add("epsilon_negative", "request/attribute", attrs={"epsilon": -1e-5})
+    add("epsilon_text", "request/attribute", attrs={"epsilon": "1e-5"})
+    add("channels_last_text", "request/attribute", attrs={"channels_last": "no"})
+    add("unknown_attribute", "request/unknown", attrs={"group": 2})
+    for port in ("gamma", "beta", "bias"):
+        add(f"{port}_rank", "request/rank", {port: ([1, 8],)})
+        add(f"{port}_length", "request/shape", {port: ([7],)})
+        add(f"{port}_one", "request/shape", {port: ([1],)})
+    for name, size in (("c", [8]), ("1c", [1, 8]), ("111c", [1, 1, 1, 8]), ("n1c", [2, 1, 8]), ("nh1c", [2, 3, 1, 8]), ("n1wc", [2, 1, 2, 8]), ("nc11", [2, 8, 1, 1]),
+                       ("flat", [2, 48]), ("other_batch", [3, 8]), ("other_channels", [2, 4]), ("other_image", [2, 2, 3, 8]), ("scalar", [])):
+        add(f"skip_{name}", "request/shape", {"skip": (size,)})
+    for name, size in (("nc11", [2, 8, 1, 1]), ("nhwc", [2, 3, 2, 8]), ("1c", [1, 8]), ("111c", [1, 1, 1, 8])):
+        add(f"skip_{name}_under_nchw", "request/shape", {"skip": (size,)}, shape=(2, 8, 3, 2), last=0)
+    for port in ("X", "gamma", "beta", "skip"):
+        add(f"missing_{port}", "request/missing", {port: None})
+    add("unknown_port", "request/unknown", {"mean": ([8],)})
+    add("mixed_t_skip", "request/dtype", {"skip": ([2, 3, 2, 8], F16)})
+    add("mixed_t_bias", "request/dtype", {"bias": ([8], F16)})
+    add("mixed_m", "request/dtype", {"beta": ([8], F16)})
+    add("integer_x", "request/dtype", {"X": ([2, 3, 2, 8], "int32"), "skip": ([2, 3, 2, 8], "int32"), "bias": ([8], "int32")})
+    add("integer_gamma", "request/dtype", {"gamma": ([8], "int32"), "beta": ([8], "int32")})
+    return cases
+
+
+def tests():
+    return {"cases": combinations() + shapes() + numbers() + spellings() + empty() + refused()}
+
+
+def full_tests():
+    return {"cases": full_product()}
+
+
+# ---- bench.json
+
+def timed(shape, t, m=F32, last=1, groups=32, bias=False, s=True, skip="full", silu=1, epsilon=1e-5, tags=(), name=None):
+    channels = shape[3] if last else shape[1]
+    inputs = {"X": {"dtype": t, "shape": shape}, "gamma": {"dtype": m, "shape": [channels]}, "beta": {"dtype": m, "shape": [channels]},
+              "skip": {"dtype": t, "shape": skip_shape(skip, shape[0], channels, shape)}}
+    if bias:
+        inputs["bias"] = {"dtype": t, "shape": [channels]}
+    streams = 2 + (skip == "full") + s
+    label = "_".join(["x".join(map(str, shape)), "f16" if t == F16 else "f32", *([] if last else ["nchw"]), *([] if skip == "full" else [skip]),
+                      *(["bias"] if bias else []), *(["s"] if s else []), *([] if silu else ["linear"])])
+    return {"name": name or label, "attrs": {"groups": groups, "activation": silu, "epsilon": epsilon, **({} if last else {"channels_last": 0})},
+            "inputs": inputs, "outputs": ["Y", "S"] if s else ["Y"],
+            "bytes": f"{streams} * tensorBytes", "flops": f"{12 if silu else 9} * numel(shapes.X)", "tags": list(tags)}
+
+
+def benches():
+    cases = []
+    goals = [([2, 8, 8, 1280], "fused"), ([2, 16, 16, 1280], "fused"), ([2, 32, 32, 640], "small"), ([2, 64, 64, 320], "small"), ([2, 128, 128, 320], "medium"),
+             ([16, 64, 64, 320], "medium"), ([1, 512, 512, 256], "huge"), ([1, 1024, 1024, 128], "huge")]
+    for shape, regime in goals:
+        for t in (F16, F32):
+            cases.append(timed(shape, t, bias=True, tags=["goal", regime]))
+    cases.append(timed([2, 320, 64, 64], F16, last=0, bias=True, tags=["goal", "nchw"]))
+    cases.append(timed([2, 320, 64, 64], F32, last=0, bias=True, tags=["goal", "nchw"]))
+    cases.append(timed([1, 256, 512, 512], F32, last=0, bias=True, tags=["goal", "nchw"]))
+    cases.append(timed([1, 256, 512, 512], F16, last=0, bias=True, tags=["goal", "nchw"]))
+    # The same without S, and with the broadcast skip of a time embedding.
+    for shape, regime in goals:
+        cases.append(timed(shape, F16, bias=True, s=False, tags=["no_sum", regime]))
+        cases.append(timed(shape, F16, skip="nc", s=False, tags=["broadcast", regime]))
+    for shape, t in (([2, 64, 64, 320], F32), ([16, 64, 64, 320], F32), ([1, 512, 512, 128], F32)):
+        cases.append(timed(shape, t, s=False, silu=int(shape[1] != 512), tags=["no_sum"]))
+    # UNets: Stable Diffusion 1.5, 2.1, SDXL base and refiner; VAE decoders at 512 and 1024.
+    for model, maps in (("sd15", [(64, 320), (32, 640), (16, 1280), (8, 1280)]), ("sd21", [(96, 320), (48, 640), (24, 1280), (12, 1280)]),
+                        ("sdxl", [(128, 320), (64, 640), (32, 1280)]), ("refiner", [(128, 384), (64, 768), (32, 1536), (16, 1536)])):
+        for size, channels in maps:
+            shape = [2, size, size, channels]
+            cases.append(timed(shape, F16, skip="nc", s=False, tags=["unet", model], name=f"{model}_{size}x{channels}_norm2_f16"))
+            cases.append(timed(shape, F16, tags=["unet", model], name=f"{model}_{size}x{channels}_norm1_f16"))
+            cases.append(timed(shape, F16, silu=0, epsilon=1e-6, tags=["unet", model], name=f"{model}_{size}x{channels}_transformer_f16"))
+    for model, maps in (("vae512", [(64, 512), (128, 512), (256, 256), (512, 128)]), ("vae1024", [(128, 512), (256, 512), (512, 256), (1024, 128)])):
+        for size, channels in maps:
+            cases.append(timed([1, size, size, channels], F16, epsilon=1e-6, tags=["vae", model], name=f"{model}_{size}x{channels}_f16"))
+    cases.append(timed([3, 17, 19, 60], F16, groups=12, tags=["odd"]))
+    cases.append(timed([256, 4, 4, 256], F32, skip="nc", s=False, tags=["tiny_groups"]))
+    for channels in (640, 960, 1920):
+        cases.append(timed([2, 32, 32, channels], F16, tags=["upstream"], name=f"upstream_32x{channels}_f16"))
+    return {"cases": cases}
+
+
+if __name__ == "__main__":
+    case_writer.main(__doc__, [
+        (PACKAGE / "test.json", tests, True),
+        (PACKAGE / "test.full.json", full_tests, False),
+        (PACKAGE / "bench.json", benches, True),
+    ])
