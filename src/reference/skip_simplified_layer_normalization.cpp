@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft.SkipSimplifiedLayerNormalization: S = input + skip + bias; output = S /
 // sqrt(mean(S^2) + epsilon) * gamma.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +84,32 @@ Result<Outputs> skip_simplified_layer_normalization(const Call& call) {
   outputs.emplace_back("invStdT", Tensor{DType::f32, statistics, std::move(rows.inverse)});
   outputs.emplace_back("residualT", Tensor{input->dtype, input->shape, std::move(rows.sum)});
   return outputs;
+}
+
+// Whole rows.
+std::optional<Sample> sample_skip_simplified_layer_normalization(
+    const std::vector<std::pair<std::string, Shape>>& inputs, std::size_t max_elements) {
+  const auto input = std::ranges::find(inputs, "inputT", &std::pair<std::string, Shape>::first);
+  if (input == inputs.end() || input->second.empty() || input->second.back() < 1) return {};
+  const Shape& shape = input->second;
+  std::size_t rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= static_cast<std::size_t>(shape[i]);
+  const auto hidden = static_cast<std::size_t>(shape.back());
+  if (rows * hidden <= max_elements || rows <= 1) return {};
+
+  const std::vector<std::size_t> picked =
+      spread_rows(rows, std::max<std::size_t>(2, max_elements / hidden));
+  const auto count = static_cast<std::int64_t>(picked.size());
+  const auto part = [&](std::string port, std::size_t width) {
+    Part result{std::move(port), {count, static_cast<std::int64_t>(width)}, {}};
+    for (const std::size_t row : picked) {
+      result.ranges.emplace_back(row * width, (row + 1) * width);
+    }
+    return result;
+  };
+  return Sample{
+      {part("inputT", hidden), part("skipT", hidden)},
+      {part("outputT", hidden), part("meanT", 1), part("invStdT", 1), part("residualT", hidden)}};
 }
 
 }  // namespace wgk::reference

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include "reference/oracle.h"
+#include "reference/sample.h"
 
 namespace wgk::reference {
 namespace {
@@ -80,6 +82,30 @@ TEST(SkipSimplifiedLayerNormalization, RefusesShapesThatDoNotFit) {
   call.inputs.pop_back();
   EXPECT_EQ(find_oracle(kOp)(call).error().code, "request/missing");
   EXPECT_EQ(find_oracle("ai.onnx.Add"), nullptr);
+}
+
+TEST(SkipSimplifiedLayerNormalization, SamplesWholeRowsOfLargeCalls) {
+  const auto sampler = find_sampler(kOp);
+  const std::vector<std::pair<std::string, Shape>> inputs = {
+      {"inputT", {10, 100, 8}}, {"skipT", {10, 100, 8}}, {"gammaT", {8}}};
+  EXPECT_FALSE(sampler(inputs, 8000).has_value());
+  const auto sample = sampler(inputs, 80);
+  ASSERT_TRUE(sample.has_value());
+  ASSERT_EQ(sample->inputs.size(), 2U);
+  EXPECT_EQ(sample->inputs[1].shape, (Shape{10, 8}));
+  EXPECT_EQ(sample->inputs[1].ranges.front(), (std::pair<std::size_t, std::size_t>{0, 8}));
+  EXPECT_EQ(sample->inputs[1].ranges.back(), (std::pair<std::size_t, std::size_t>{7992, 8000}));
+  EXPECT_EQ(sample->outputs[2].shape, (Shape{10, 1}));
+}
+
+TEST(SpreadRows, PicksDistinctRowsFromFirstToLast) {
+  EXPECT_EQ(spread_rows(3, 5), (std::vector<std::size_t>{0, 1, 2}));
+  const auto rows = spread_rows(1000, 7);
+  ASSERT_EQ(rows.size(), 7U);
+  EXPECT_EQ(rows.front(), 0U);
+  EXPECT_EQ(rows.back(), 999U);
+  EXPECT_TRUE(std::ranges::is_sorted(rows));
+  EXPECT_EQ(std::ranges::adjacent_find(rows), rows.end());
 }
 
 }  // namespace
