@@ -38,8 +38,8 @@ lint_includes() { inside python3 tools/check_includes.py; }
 # lint_tidy FILE...: clang-tidy over these files, or over all sources.
 lint_tidy() {
   local jobs=${WGK_DEV_JOBS:-$(nproc)}
-  inside "$REPO/tools/dev/build-target" dev "$(environment_name)" all || return 1
-  inside run-clang-tidy -quiet -p build/dev -j "$jobs" -extra-arg=-Wno-unknown-warning-option "${@:-^$REPO/(src|tests|benchmarks)/}"
+  build release wgk || return 1
+  inside run-clang-tidy -quiet -p build/release -j "$jobs" -extra-arg=-Wno-unknown-warning-option "${@:-^$REPO/(src|tests|benchmarks)/}"
 }
 
 cmd_lint() {
