@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2329
 # ./dev test: an ordered list of stages. A stage is a function stage_NAME whose output goes to build/test/NAME.log; it passes
 # with status 0, fails with any other, and is skipped with 77 (its last line then says why). To add a stage, write the
 # function and put the name where it belongs in STAGES. A stage sees WGK_TEST_FULL=1 when --full was given.
@@ -19,6 +19,24 @@ stage_generated() {
   for generator in "$REPO"/tools/cases/*.py; do
     if grep -q 'case_writer\.main' "$generator"; then inside python3 "$generator" --check || rc=1; fi
   done
+  return "$rc"
+}
+
+# Files that programs write: regenerating gives the same bytes; shared kernel text is the same everywhere.
+stage_generated() {
+  local file copy rc=0 generators=0
+  for file in "$REPO"/tools/cases/*.py; do
+    if grep -q -E '^(import|from) case_writer' "$file"; then
+      generators=$((generators + 1))
+      inside python3 "$file" --check || rc=1
+    fi
+  done
+  for file in "$REPO"/kernels/common/*.jinja; do
+    for copy in "$REPO"/kernels/*/build/webgpu/"$(basename "$file")"; do
+      [ ! -e "$copy" ] || cmp "$file" "$copy" || rc=1
+    done
+  done
+  [ "$generators" -gt 0 ] || rc=1
   return "$rc"
 }
 
