@@ -12,5 +12,7 @@ Result<Outputs> skip_simplified_layer_normalization(const Call& call);
 std::optional<Sample> sample_skip_simplified_layer_normalization(
     const std::vector<std::pair<std::string, Shape>>& inputs, std::size_t max_elements);
 Result<Outputs> sparse_attention(const Call& call);
+std::optional<Sample> sample_sparse_attention(
+    const std::vector<std::pair<std::string, Shape>>& inputs, std::size_t max_elements);
 
 }  // namespace wgk::reference

@@ -2,6 +2,7 @@
 // Float64 oracles: what an operator must compute, in straight formulas, with the roundings that operators state. Used by verify and tests only.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,8 @@ struct Tensor {
 struct Call {
   std::vector<std::pair<std::string, Tensor>> inputs;
   std::vector<std::pair<std::string, Json>> attrs;
+  // Flat ranges of the first output that are asked for, in order; none: all of it. An oracle may leave the rest of it zero.
+  std::vector<std::pair<std::size_t, std::size_t>> wanted = {};
   const Tensor* input(std::string_view port) const;
   double number(std::string_view attr, double otherwise) const;
 };

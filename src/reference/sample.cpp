@@ -13,6 +13,8 @@ Sampler find_sampler(std::string_view op_id) {
   static constexpr std::array kSamplers = {
       std::pair<std::string_view, Sampler>{"com.microsoft.SkipSimplifiedLayerNormalization",
                                            &sample_skip_simplified_layer_normalization},
+      std::pair<std::string_view, Sampler>{"com.microsoft.SparseAttention",
+                                           &sample_sparse_attention},
   };
   for (const auto& [name, sampler] : kSamplers) {
     if (name == op_id) return sampler;

@@ -22,9 +22,12 @@ struct Part {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
 };
 
-// Inputs that are not listed belong to the smaller call as they are.
+// Inputs that are not listed belong to the smaller call as they are. With `same_call` no smaller
+// call exists: the oracle gets all inputs, and the ranges of the only listed output as
+// Call::wanted.
 struct Sample {
   std::vector<Part> inputs, outputs;
+  bool same_call = false;
 };
 
 // Nothing when the call has at most `max_elements` elements per tensor anyway, or shapes that the

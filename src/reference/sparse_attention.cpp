@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // com.microsoft.SparseAttention: softmax(scale * q.k) v over the keys t <= p whose block is listed
 // for p's block row; q and k rounded to T after the rotation, nothing else before the output.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -108,23 +112,30 @@ void attend(const Problem& problem, const double* query, std::size_t position,
   }
 }
 
-void attend_item(const Problem& problem, std::size_t item, std::size_t past, std::size_t length,
-                 const Tensor& keys, const Tensor& values, Tensor& output) {
+// Whether [begin, end) meets a wanted range; without ranges everything is wanted.
+bool is_wanted(const Call& call, std::size_t begin, std::size_t end) {
+  if (call.wanted.empty()) return true;
+  const auto next = std::ranges::upper_bound(call.wanted, begin, {},
+                                             &std::pair<std::size_t, std::size_t>::second);
+  return next != call.wanted.end() && next->first < end;
+}
+
+void attend_item(const Call& call, const Problem& problem, std::size_t item, std::size_t past,
+                 std::size_t length, const Tensor& keys, const Tensor& values, Tensor& output) {
   const std::size_t size = problem.head_size;
   std::vector<double> query(size);
   for (std::size_t s = 0; s < problem.sequence && past + s < length; ++s) {
     const std::size_t token = item * problem.sequence + s;
     const std::size_t row = (past + s) / problem.block_size;
-    std::vector<std::vector<bool>> live;
-    for (std::size_t layout = 0; layout < problem.layouts; ++layout)
-      live.push_back(listed(problem, layout, row));
     for (std::size_t head = 0; head < problem.heads; ++head) {
+      const std::size_t at = (token * problem.heads + head) * size;
+      if (!is_wanted(call, at, at + size)) continue;
       const double* source = &problem.query->values[token * dim(*problem.query, 2) + head * size];
       rotate(problem, source, past + s, query.data());
       const std::size_t kv_head = head / (problem.heads / problem.kv_heads);
       const std::size_t cache = (item * problem.kv_heads + kv_head) * problem.capacity * size;
-      attend(problem, query.data(), past + s, live[head % problem.layouts], &keys.values[cache],
-             &values.values[cache], &output.values[(token * problem.heads + head) * size]);
+      attend(problem, query.data(), past + s, listed(problem, head % problem.layouts, row),
+             &keys.values[cache], &values.values[cache], &output.values[at]);
     }
   }
 }
@@ -200,14 +211,41 @@ Result<Outputs> sparse_attention(const Call& call) {
     if (past + problem->sequence > problem->capacity)
       return failure("request/value", "a length is beyond the cache");
     append(*problem, item, past, keys, values);
-    attend_item(*problem, item, past, static_cast<std::size_t>(lengths.values[item]), keys, values,
-                output);
+    attend_item(call, *problem, item, past, static_cast<std::size_t>(lengths.values[item]), keys,
+                values, output);
   }
   Outputs outputs;
   outputs.emplace_back("outputT", std::move(output));
   outputs.emplace_back("pastKeyT", std::move(keys));
   outputs.emplace_back("pastValueT", std::move(values));
   return outputs;
+}
+
+// Some heads of some tokens: a prompt cannot be made smaller, since positions follow from its
+// shape.
+std::optional<Sample> sample_sparse_attention(
+    const std::vector<std::pair<std::string, Shape>>& inputs, std::size_t max_elements) {
+  const auto shape_of = [&](std::string_view port) -> const Shape* {
+    const auto found = std::ranges::find(inputs, port, &std::pair<std::string, Shape>::first);
+    return found == inputs.end() ? nullptr : &found->second;
+  };
+  const Shape* query = shape_of("queryT");
+  const Shape* cache = shape_of("pastKeyT");
+  if (query == nullptr || cache == nullptr || query->size() != 3 || cache->size() != 4) return {};
+  const std::int64_t size = (*cache)[3];
+  if (size < 1) return {};
+  const std::int64_t packed = shape_of("keyT") == nullptr ? 2 * (*cache)[1] : 0;
+  const std::int64_t rows = (*query)[0] * (*query)[1] * ((*query)[2] / size - packed);
+  const auto width = static_cast<std::size_t>(size);
+  if (rows < 2 || static_cast<std::size_t>(rows) * width <= max_elements) return {};
+  Part output{"outputT", {0, size}, {}};
+  for (const std::size_t row :
+       spread_rows(static_cast<std::size_t>(rows),
+                   std::clamp<std::size_t>(max_elements / width, 2, 1024))) {
+    output.ranges.emplace_back(row * width, (row + 1) * width);
+  }
+  output.shape[0] = static_cast<std::int64_t>(output.ranges.size());
+  return Sample{{}, {std::move(output)}, true};
 }
 
 }  // namespace wgk::reference

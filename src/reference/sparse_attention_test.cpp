@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include "reference/oracle.h"
+#include "reference/sample.h"
 
 namespace wgk::reference {
 namespace {
@@ -213,6 +215,27 @@ TEST(SparseAttention, RowsBeyondTheLengthNeverMatter) {
   const auto after = find_oracle(kOp)(call);
   ASSERT_TRUE(before.has_value() && after.has_value());
   EXPECT_EQ(port(*before, "outputT"), port(*after, "outputT"));
+}
+
+TEST(SparseAttention, ComputesOnlyTheHeadsThatASampleAsksFor) {
+  const Call all = request(case_named("rotary"));
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (const auto& [name, tensor] : all.inputs) shapes.emplace_back(name, tensor.shape);
+  EXPECT_FALSE(find_sampler(kOp)(shapes, 1 << 20).has_value());
+  const auto sample = find_sampler(kOp)(shapes, 5 * 16);
+  ASSERT_TRUE(sample.has_value() && sample->same_call && sample->outputs.size() == 1);
+  ASSERT_EQ(sample->outputs[0].ranges.size(), 5u);
+  Call part = all;
+  part.wanted = sample->outputs[0].ranges;
+  const auto full = find_oracle(kOp)(all), some = find_oracle(kOp)(part);
+  ASSERT_TRUE(full.has_value() && some.has_value());
+  std::vector<double> want(port(*full, "outputT").size());
+  for (const auto& [begin, end] : part.wanted) {
+    std::copy(port(*full, "outputT").begin() + static_cast<std::ptrdiff_t>(begin),
+              port(*full, "outputT").begin() + static_cast<std::ptrdiff_t>(end),
+              want.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+  EXPECT_EQ(port(*some, "outputT"), want);
 }
 
 TEST(SparseAttention, RefusesWhatItCannotRead) {
