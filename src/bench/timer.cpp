@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/timer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "bench/device_plans.h"
+#include "bench/statistics.h"
+#include "gpu/transfer.h"
+
+namespace wgk::bench {
+namespace {
+
+constexpr double kGuardPassSeconds = 5e-3;
+constexpr double kGuardWarmSeconds = 0.3;    // clocks need 0.2 to 0.4 s of load
+constexpr double kGuardLimitSeconds = 3;
+constexpr double kGuardTolerance = 1.04;
+constexpr std::uint32_t kLoadSize = 2048;
+constexpr std::uint64_t kCopyBytes = std::uint64_t{256} << 20;
+constexpr double kArenaBytes = 6.0 * (1 << 30);
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+// `plan` bound to `sets` sets of zeroed buffers.
+Result<Rotation> bind_sets(const gpu::Context& context, const std::shared_ptr<const Plan>& plan, std::size_t sets) {
+  auto prepared = gpu::Prepared::make(context, plan);
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  auto slices = make_arenas(context, *plan, sets);
+  if (!slices) return std::unexpected(std::move(slices.error()));
+  Rotation rotation;
+  for (auto& set : *slices) {
+    auto bound = gpu::Bound::make(*prepared, std::move(set));
+    if (!bound) return std::unexpected(std::move(bound.error()));
+    rotation.push_back(std::move(*bound));
+  }
+  return rotation;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& context, const Plan& plan, std::size_t sets) {
+  std::vector<std::vector<gpu::Slice>> slices(sets);
+  const std::uint64_t align = std::max<std::uint64_t>(256, context.device->limits().minStorageBufferOffsetAlignment);
+  for (const PlanTensor& tensor : plan.tensors) {
+    const std::uint64_t stride = round_up(tensor.buffer_size, align);
+    // One arena may not be larger than a buffer can be; the sets then take turns in it.
+    const std::uint64_t most = context.device->limits().maxBufferSize / stride;
+    const std::uint64_t places = std::clamp<std::uint64_t>(sets, 1, std::max<std::uint64_t>(most, 1));
+    auto arena = context.memory->allocate(stride * places, gpu::kTensorUsage, "bench " + tensor.port);
+    if (!arena) return std::unexpected(std::move(arena.error()));
+    if (arena->dirty) {
+      if (auto status = gpu::clear(context, {arena->buffer, 0, stride * places}); !status) return std::unexpected(std::move(status.error()));
+    }
+    for (std::size_t i = 0; i < sets; ++i) slices[i].push_back({arena->buffer, stride * (i % places), tensor.buffer_size});
+  }
+  return slices;
+}
+
+std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes) {
+  double bytes = 0;
+  for (const PlanTensor& tensor : plan.tensors) bytes += static_cast<double>(round_up(tensor.buffer_size, 256));
+  if (bytes <= 0) return 1;
+  const double wanted = std::ceil(3 * cache_bytes / bytes) + 1;
+  const double most = std::max(1.0, std::floor(memory_bytes / bytes));
+  return static_cast<std::size_t>(std::clamp(wanted, 2.0, std::max(2.0, std::min(most, 16384.0))));
+}
+
+Result<std::unique_ptr<Timer>> Timer::make(gpu::Context context, bool software, const TimerOptions& options) {
+  std::unique_ptr<Timer> timer(new Timer(std::move(context), software, options));
+  timer->device_clock_ = timer->context_.device->caps().has_feature("timestamp-query");
+  if (auto status = timer->prepare_guard(); !status) return std::unexpected(std::move(status.error()));
+  return timer;
+}
+
+Result<double> Timer::time(const Rotation& rotation, std::uint32_t repetitions) const {
+  auto nanoseconds = device_clock_ ? gpu::time_repetitions(rotation, repetitions) : gpu::time_repetitions_on_host(rotation, repetitions);
+  if (!nanoseconds) return std::unexpected(std::move(nanoseconds.error()));
+  return *nanoseconds * 1e-9;
+}
+
+Result<std::uint32_t> Timer::calibrate(const Rotation& rotation) const {
+  const double target = options_.pass_seconds.value_or(software_ ? 20e-3 : 2e-3);
+  std::uint32_t repetitions = 1;
+  for (;;) {
+    auto seconds = time(rotation, repetitions);
+    if (!seconds) return std::unexpected(std::move(seconds.error()));
+    if (*seconds >= 0.9 * target || repetitions >= options_.max_repetitions) return repetitions;
+    const double factor = *seconds > 0 ? std::clamp(1.05 * target / *seconds, 1.2, 20.0) : 20.0;
+    repetitions = static_cast<std::uint32_t>(std::min<double>(std::ceil(repetitions * factor), options_.max_repetitions));
+  }
+}
+
+Status Timer::prepare_guard() {
+  if (software_ || !device_clock_) return {};
+  auto plan = load_plan(kLoadSize);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  auto rotation = bind_sets(context_, *plan, 1);
+  if (!rotation) return std::unexpected(std::move(rotation.error()));
+  guard_ = std::move(*rotation);
+  auto once = time(guard_, 1);
+  if (!once) return std::unexpected(std::move(once.error()));
+  guard_repetitions_ = static_cast<std::uint32_t>(std::clamp(kGuardPassSeconds / std::max(*once, 1e-6), 1.0, 10'000.0));
+  return bring_clocks_up();
+}
+
+// Runs the load until its time is the best known one (or settles, the first time).
+Status Timer::bring_clocks_up() {
+  if (guard_.empty()) return {};
+  const auto start = std::chrono::steady_clock::now();
+  const bool first = guard_seconds_ == 0;
+  int steady = 0;
+  while (seconds_since(start) < kGuardLimitSeconds) {
+    auto seconds = time(guard_, guard_repetitions_);
+    if (!seconds) return std::unexpected(std::move(seconds.error()));
+    steady = guard_seconds_ > 0 && *seconds < guard_seconds_ * 1.02 ? steady + 1 : 0;
+    if (guard_seconds_ == 0 || *seconds < guard_seconds_) guard_seconds_ = *seconds;
+    if (steady >= 3 && (!first || seconds_since(start) > 2 * kGuardWarmSeconds)) return {};
+  }
+  return {};
+}
+
+Result<bool> Timer::clocks_held() {
+  if (guard_.empty()) return true;
+  auto seconds = time(guard_, guard_repetitions_);
+  if (!seconds) return std::unexpected(std::move(seconds.error()));
+  return *seconds < guard_seconds_ * kGuardTolerance;
+}
+
+Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotations) {
+  std::vector<Timing> timings(rotations.size());
+  for (std::size_t i = 0; i < rotations.size(); ++i) {
+    auto repetitions = calibrate(rotations[i]);
+    if (!repetitions) return std::unexpected(std::move(repetitions.error()));
+    timings[i].repetitions = *repetitions;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    for (std::size_t i = 0; i < rotations.size(); ++i) {
+      auto seconds = time(rotations[i], timings[i].repetitions);
+      if (!seconds) return std::unexpected(std::move(seconds.error()));
+    }
+  } while (seconds_since(start) < options_.warm_up_seconds && !software_);
+  for (std::size_t sample = 0; sample < options_.samples; ++sample) {
+    for (std::size_t i = 0; i < rotations.size(); ++i) {
+      auto seconds = time(rotations[i], timings[i].repetitions);
+      if (!seconds) return std::unexpected(std::move(seconds.error()));
+      timings[i].seconds.push_back(*seconds / timings[i].repetitions);
+    }
+  }
+  return timings;
+}
+
+Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) {
+  for (std::size_t retries = 0;; ++retries) {
+    if (auto status = bring_clocks_up(); !status) return std::unexpected(std::move(status.error()));
+    auto timings = measure_once(rotations);
+    if (!timings) return timings;
+    auto held = clocks_held();
+    if (!held) return std::unexpected(std::move(held.error()));
+    if (*held || retries >= options_.max_retries) {
+      for (Timing& timing : *timings) timing.clock_retries = retries;
+      return timings;
+    }
+  }
+}
+
+Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes) const {
+  auto plan = streams_plan(reads, writes, bytes);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  return bind_sets(context_, *plan, cold_sets(**plan, cache_bytes, kArenaBytes));
+}
+
+Result<Timing> Timer::stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes) {
+  auto rotation = stream_rotation(reads, writes, bytes, cache_bytes);
+  if (!rotation) return std::unexpected(std::move(rotation.error()));
+  auto timings = measure({&*rotation, 1});
+  if (!timings) return std::unexpected(std::move(timings.error()));
+  return std::move(timings->front());
+}
+
+Result<DeviceSpeed> Timer::device_speed(double cache_bytes) {
+  DeviceSpeed speed;
+  const std::uint64_t bytes = std::min(software_ ? kCopyBytes / 4 : kCopyBytes, context_.device->limits().maxStorageBufferBindingSize);
+  auto copy = stream_floor(1, 1, bytes, cache_bytes);
+  if (!copy) return std::unexpected(std::move(copy.error()));
+  speed.copy_bytes_per_second = 2 * static_cast<double>(bytes) / summarize(copy->seconds).median;
+  const auto one = [&](Result<std::shared_ptr<const Plan>> plan) -> Result<double> {
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    auto rotation = bind_sets(context_, *plan, 1);
+    if (!rotation) return std::unexpected(std::move(rotation.error()));
+    auto timings = measure({&*rotation, 1});
+    if (!timings) return std::unexpected(std::move(timings.error()));
+    return summarize(timings->front().seconds).median;
+  };
+  auto empty = one(empty_plan());
+  if (!empty) return std::unexpected(std::move(empty.error()));
+  auto dependent = one(dependent_plan());
+  if (!dependent) return std::unexpected(std::move(dependent.error()));
+  speed.empty_dispatch_seconds = *empty;
+  speed.dependent_dispatch_seconds = *dependent;
+  return speed;
+}
+
+}  // namespace wgk::bench
