@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in files: NumPy's .npy and safetensors. Strict: what a header says must be what the file holds ("io/format").
+// Tensors in files: NumPy's .npy and safetensors. Strict: what a header says must be what the file
+// holds ("io/format").
 #pragma once
 
 #include <cstddef>
@@ -30,10 +31,12 @@ struct SafetensorsEntry {
   std::uint64_t begin = 0, end = 0;
 };
 // `data_bytes`: how many bytes follow the header in the file.
-Result<SafetensorsEntry> find_safetensors_entry(std::string_view header, std::string_view key, std::uint64_t data_bytes);
+Result<SafetensorsEntry> find_safetensors_entry(std::string_view header, std::string_view key,
+                                                std::uint64_t data_bytes);
 
 // "x.npy", or "file.safetensors:key".
 Result<HostArray> read_array(std::string_view place);
-Status write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape, std::span<const std::byte> data);
+Status write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape,
+                 std::span<const std::byte> data);
 
 }  // namespace wgk::io

@@ -26,7 +26,9 @@ class TemporaryFolder : public testing::Test {
 using Files = TemporaryFolder;
 using Safetensors = TemporaryFolder;
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 std::string npy(std::string_view dict, std::string_view data = "") {
   std::string file("\x93NUMPY\x01\x00", 8);
@@ -46,12 +48,14 @@ TEST(Npy, WritesWhatNumPyWrites) {
   EXPECT_EQ(file.size(), 128u + 24u);
   EXPECT_EQ(file.substr(10, 59), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
   EXPECT_EQ(file[127], '\n');
-  EXPECT_NE(format_npy(DType::i64, {3}, bytes_of(data)).find("'shape': (3,), }"), std::string::npos);
+  EXPECT_NE(format_npy(DType::i64, {3}, bytes_of(data)).find("'shape': (3,), }"),
+            std::string::npos);
   EXPECT_NE(format_npy(DType::f32, {}, bytes_of("abcd")).find("'shape': (), }"), std::string::npos);
 }
 
 TEST(Npy, ReadsBackEveryType) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u32, DType::boolean}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i16, DType::i32, DType::i64,
+                            DType::u8, DType::u32, DType::boolean}) {
     const std::string data(6 * host_bytes(dtype), '\x01');
     const auto array = parse_npy(format_npy(dtype, {3, 2}, bytes_of(data)));
     ASSERT_TRUE(array.has_value()) << array.error().to_string();
@@ -64,18 +68,41 @@ TEST(Npy, ReadsBackEveryType) {
 TEST(Npy, RefusesWhatIsNotWhatItSays) {
   EXPECT_TRUE(contains(error_of(""), "does not begin as one"));
   EXPECT_TRUE(contains(error_of("\x93NUMPY\x01"), "does not begin as one"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "1234567")), "needs 8 bytes of data, got 7"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "12345")), "got 5"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "12345678")), "float64"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (), }", "1234")), "big-endian"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "1234")), "Fortran"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }")), "dimension"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }")), "too large"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, }", "1234")), "lacks"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (), }", "1234")), "twice"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }", "1234")), "expected a string"));
-  EXPECT_TRUE(contains(error_of(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", "\x02")), "neither 0 nor 1"));
-  EXPECT_TRUE(contains(error_of(std::string("\x93NUMPY\x01\x00\xff\xff{", 11)), "its header should have 65535 bytes"));
+  EXPECT_TRUE(contains(
+      error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "1234567")),
+      "needs 8 bytes of data, got 7"));
+  EXPECT_TRUE(
+      contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "12345")),
+               "got 5"));
+  EXPECT_TRUE(
+      contains(error_of(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "12345678")),
+               "float64"));
+  EXPECT_TRUE(
+      contains(error_of(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (), }", "1234")),
+               "big-endian"));
+  EXPECT_TRUE(
+      contains(error_of(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "1234")),
+               "Fortran"));
+  EXPECT_TRUE(contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }")),
+                       "dimension"));
+  EXPECT_TRUE(contains(
+      error_of(
+          npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }")),
+      "too large"));
+  EXPECT_TRUE(
+      contains(error_of(npy("{'descr': '<f4', 'fortran_order': False, }", "1234")), "lacks"));
+  EXPECT_TRUE(contains(
+      error_of(
+          npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (), }", "1234")),
+      "twice"));
+  EXPECT_TRUE(contains(
+      error_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }", "1234")),
+      "expected a string"));
+  EXPECT_TRUE(
+      contains(error_of(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", "\x02")),
+               "neither 0 nor 1"));
+  EXPECT_TRUE(contains(error_of(std::string("\x93NUMPY\x01\x00\xff\xff{", 11)),
+                       "its header should have 65535 bytes"));
 }
 
 TEST_F(Files, AreWrittenWholeOrNotAtAll) {
@@ -89,7 +116,7 @@ TEST_F(Files, AreWrittenWholeOrNotAtAll) {
   EXPECT_FALSE(write_file(path_ / "nosuch" / "b", "x").has_value());
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++files;
-  EXPECT_EQ(files, 2u);     // no temporary file is left
+  EXPECT_EQ(files, 2u);  // no temporary file is left
 }
 
 TEST_F(Files, RefuseWhatIsNoRegularFile) {
@@ -97,7 +124,8 @@ TEST_F(Files, RefuseWhatIsNoRegularFile) {
   EXPECT_TRUE(contains(read_file(path_ / "pipe").error().message, "not a regular file"));
   EXPECT_TRUE(contains(read_file(path_).error().message, "not a regular file"));
   ASSERT_TRUE(write_file(path_ / "long", "12345").has_value());
-  EXPECT_TRUE(contains(read_file(path_ / "long", 4).error().message, "has 5 bytes; the limit is 4"));
+  EXPECT_TRUE(
+      contains(read_file(path_ / "long", 4).error().message, "has 5 bytes; the limit is 4"));
   EXPECT_EQ(*read_range(path_ / "long", 1, 3), "234");
   EXPECT_FALSE(read_range(path_ / "long", 3, 3).has_value());
 }
@@ -109,7 +137,8 @@ std::string safetensors(const std::string& header, std::string_view data) {
 }
 
 TEST_F(Safetensors, GiveOneTensor) {
-  const std::string header = R"({"__metadata__": {"a": "b"}, "w": {"dtype": "F16", "shape": [2], "data_offsets": [4, 8]},
+  const std::string header =
+      R"({"__metadata__": {"a": "b"}, "w": {"dtype": "F16", "shape": [2], "data_offsets": [4, 8]},
                                  "b": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}})";
   const std::filesystem::path file = path_ / "m.safetensors";
   ASSERT_TRUE(write_file(file, safetensors(header, "aaaabbbb")).has_value());
@@ -124,11 +153,18 @@ TEST_F(Safetensors, GiveOneTensor) {
 }
 
 TEST_F(Safetensors, RefuseWrongHeaders) {
-  const auto error = [](std::string_view header, std::uint64_t bytes) { return find_safetensors_entry(header, "w", bytes).error().to_string(); };
-  EXPECT_TRUE(contains(error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})", 8), "needs 8 bytes, got 4"));
-  EXPECT_TRUE(contains(error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})", 8), "data_offsets[1]"));
-  EXPECT_TRUE(contains(error(R"({"w": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}})", 8), "BF16"));
-  EXPECT_TRUE(contains(error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], "x": 1}})", 8), "x"));
+  const auto error = [](std::string_view header, std::uint64_t bytes) {
+    return find_safetensors_entry(header, "w", bytes).error().to_string();
+  };
+  EXPECT_TRUE(contains(error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})", 8),
+                       "needs 8 bytes, got 4"));
+  EXPECT_TRUE(
+      contains(error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})", 8),
+               "data_offsets[1]"));
+  EXPECT_TRUE(contains(
+      error(R"({"w": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}})", 8), "BF16"));
+  EXPECT_TRUE(contains(
+      error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], "x": 1}})", 8), "x"));
   EXPECT_TRUE(contains(error(R"({"w": )", 8), "not a usable safetensors header"));
   const std::filesystem::path file = path_ / "bad.safetensors";
   ASSERT_TRUE(write_file(file, std::string(8, '\xff') + "{}").has_value());

@@ -34,8 +34,10 @@ class File {
   int descriptor_;
 };
 
-std::unexpected<Error> system_failure(std::string_view code, const std::filesystem::path& path, const char* what) {
-  return failure(code, "cannot " + std::string(what) + " '" + path.string() + "': " + std::strerror(errno));
+std::unexpected<Error> system_failure(std::string_view code, const std::filesystem::path& path,
+                                      const char* what) {
+  return failure(
+      code, "cannot " + std::string(what) + " '" + path.string() + "': " + std::strerror(errno));
 }
 
 struct OpenFile {
@@ -49,15 +51,18 @@ Result<OpenFile> open_regular(const std::filesystem::path& path) {
   if (file.get() < 0) return system_failure("io/read", path, "open");
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return system_failure("io/read", path, "look at");
-  if (!S_ISREG(status.st_mode)) return failure("io/read", "'" + path.string() + "' is not a regular file");
+  if (!S_ISREG(status.st_mode))
+    return failure("io/read", "'" + path.string() + "' is not a regular file");
   return OpenFile{std::move(file), static_cast<std::uint64_t>(status.st_size)};
 }
 
-Result<std::string> read_bytes(const OpenFile& source, const std::filesystem::path& path, std::uint64_t offset, std::uint64_t size) {
+Result<std::string> read_bytes(const OpenFile& source, const std::filesystem::path& path,
+                               std::uint64_t offset, std::uint64_t size) {
   std::string bytes(size, '\0');
   std::uint64_t done = 0;
   while (done < size) {
-    const ssize_t count = ::pread(source.file.get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t count = ::pread(source.file.get(), bytes.data() + done, size - done,
+                                  static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_failure("io/read", path, "read");
     if (count == 0) return failure("io/read", "'" + path.string() + "' ended while it was read");
@@ -79,7 +84,8 @@ bool write_bytes(int descriptor, std::string_view bytes) {
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
   std::filesystem::path name = path.parent_path();
-  name /= "." + path.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp";
+  name /= "." + path.filename().string() + "." + std::to_string(::getpid()) + "." +
+          std::to_string(counter++) + ".tmp";
   return name;
 }
 
@@ -93,15 +99,18 @@ Result<std::uint64_t> file_size(const std::filesystem::path& path) {
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   WGK_ASSIGN(const OpenFile source, open_regular(path));
   if (source.size > max_bytes) {
-    return failure("io/read", "'" + path.string() + "' has " + std::to_string(source.size) + " bytes; the limit is " + std::to_string(max_bytes));
+    return failure("io/read", "'" + path.string() + "' has " + std::to_string(source.size) +
+                                  " bytes; the limit is " + std::to_string(max_bytes));
   }
   return read_bytes(source, path, 0, source.size);
 }
 
-Result<std::string> read_range(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t size) {
+Result<std::string> read_range(const std::filesystem::path& path, std::uint64_t offset,
+                               std::uint64_t size) {
   WGK_ASSIGN(const OpenFile source, open_regular(path));
   if (offset > source.size || size > source.size - offset) {
-    return failure("io/read", "'" + path.string() + "' has " + std::to_string(source.size) + " bytes; bytes " + std::to_string(offset) + " to " +
+    return failure("io/read", "'" + path.string() + "' has " + std::to_string(source.size) +
+                                  " bytes; bytes " + std::to_string(offset) + " to " +
                                   std::to_string(offset + size) + " are wanted");
   }
   return read_bytes(source, path, offset, size);
@@ -111,7 +120,8 @@ Status write_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path temporary = temporary_beside(path);
   File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return system_failure("io/write", path, "write");
-  if (!write_bytes(file.get(), bytes) || !file.close() || ::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!write_bytes(file.get(), bytes) || !file.close() ||
+      ::rename(temporary.c_str(), path.c_str()) != 0) {
     auto error = system_failure("io/write", path, "write");
     ::unlink(temporary.c_str());
     return error;

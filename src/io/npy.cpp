@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .npy format, versions 1 to 3: magic, version, header length, a Python dict as text, the elements.
+// The .npy format, versions 1 to 3: magic, version, header length, a Python dict as text, the
+// elements.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -15,13 +16,23 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 constexpr auto kTypes = std::to_array<std::pair<std::string_view, DType>>({
-    {"<f4", DType::f32}, {"<f2", DType::f16}, {"|i1", DType::i8}, {"<i2", DType::i16}, {"<i4", DType::i32},
-    {"<i8", DType::i64}, {"|u1", DType::u8}, {"<u4", DType::u32}, {"|b1", DType::boolean},
+    {"<f4", DType::f32},
+    {"<f2", DType::f16},
+    {"|i1", DType::i8},
+    {"<i2", DType::i16},
+    {"<i4", DType::i32},
+    {"<i8", DType::i64},
+    {"|u1", DType::u8},
+    {"<u4", DType::u32},
+    {"|b1", DType::boolean},
 });
 
-std::unexpected<Error> fail(std::string message) { return failure("io/format", "not a usable .npy file: " + std::move(message)); }
+std::unexpected<Error> fail(std::string message) {
+  return failure("io/format", "not a usable .npy file: " + std::move(message));
+}
 
-// Reads the dict that NumPy writes: three keys, each once, with a string, a bool and a tuple of integers.
+// Reads the dict that NumPy writes: three keys, each once, with a string, a bool and a tuple of
+// integers.
 class Header {
  public:
   explicit Header(std::string_view text) : rest_(text) {}
@@ -32,9 +43,13 @@ class Header {
     while (!take('}')) {
       WGK_ASSIGN(const std::string key, string());
       WGK_TRY(expect(':'));
-      const std::size_t which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : 3;
+      const std::size_t which = key == "descr"           ? 0
+                                : key == "fortran_order" ? 1
+                                : key == "shape"         ? 2
+                                                         : 3;
       if (which == 3) return fail("unknown key '" + key + "' in the header");
-      if (std::exchange(seen[which], true)) return fail("the key '" + key + "' stands in the header twice");
+      if (std::exchange(seen[which], true))
+        return fail("the key '" + key + "' stands in the header twice");
       if (which == 0) {
         WGK_ASSIGN(descr, string());
       } else if (which == 1) {
@@ -49,7 +64,8 @@ class Header {
     }
     skip();
     if (!rest_.empty()) return fail("text after the header's dict");
-    if (!std::ranges::all_of(seen, std::identity())) return fail("the header lacks descr, fortran_order or shape");
+    if (!std::ranges::all_of(seen, std::identity()))
+      return fail("the header lacks descr, fortran_order or shape");
     return {};
   }
 
@@ -71,7 +87,8 @@ class Header {
   Result<std::string> string() {
     skip();
     const char quote = rest_.empty() ? '\0' : rest_[0];
-    const std::size_t end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : std::string_view::npos;
+    const std::size_t end =
+        quote == '\'' || quote == '"' ? rest_.find(quote, 1) : std::string_view::npos;
     if (end == std::string_view::npos) return fail("expected a string in the header");
     std::string text(rest_.substr(1, end - 1));
     rest_.remove_prefix(end + 1);
@@ -96,7 +113,8 @@ class Header {
       skip();
       std::int64_t dim = 0;
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dim);
-      if (error != std::errc() || dim < 0) return fail("a dimension of the shape is not an integer from 0 on");
+      if (error != std::errc() || dim < 0)
+        return fail("a dimension of the shape is not an integer from 0 on");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       shape.push_back(dim);
       if (shape.size() > kMaxRank) return fail("more than 64 dimensions");
@@ -112,17 +130,22 @@ class Header {
 };
 
 Result<DType> dtype_of(const std::string& descr) {
-  const auto found = std::ranges::find(kTypes, std::string_view(descr), &std::pair<std::string_view, DType>::first);
+  const auto found = std::ranges::find(kTypes, std::string_view(descr),
+                                       &std::pair<std::string_view, DType>::first);
   if (found != kTypes.end()) return found->second;
   if (descr.starts_with('>')) return fail("its elements '" + descr + "' are big-endian");
-  if (descr == "<f8") return fail("its elements are float64, which no port takes; convert to float32 first");
-  return fail("its element type '" + descr + "' is none of float32, float16, int8, int16, int32, int64, uint8, uint32, bool");
+  if (descr == "<f8")
+    return fail("its elements are float64, which no port takes; convert to float32 first");
+  return fail("its element type '" + descr +
+              "' is none of float32, float16, int8, int16, int32, int64, uint8, uint32, bool");
 }
 
 // The dict, and how many bytes stand before the elements.
 Result<std::pair<std::string_view, std::size_t>> split_header(std::string_view file) {
   if (!file.starts_with(kMagic) || file.size() < 10) return fail("it does not begin as one");
-  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(file[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));
+  };
   const std::size_t major = byte(6);
   if (major < 1 || major > 3) return fail("unknown version " + std::to_string(major));
   const std::size_t start = major == 1 ? 10 : 12;
@@ -130,7 +153,8 @@ Result<std::pair<std::string_view, std::size_t>> split_header(std::string_view f
   std::size_t length = byte(8) | byte(9) << 8;
   if (major > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > file.size() - start) {
-    return fail("its header should have " + std::to_string(length) + " bytes; " + std::to_string(file.size() - start) + " are there");
+    return fail("its header should have " + std::to_string(length) + " bytes; " +
+                std::to_string(file.size() - start) + " are there");
   }
   return std::pair(file.substr(start, length), start + length);
 }
@@ -144,16 +168,20 @@ Result<HostArray> parse_npy(std::string_view file) {
   HostArray array;
   WGK_TRY(Header(header.first).read(descr, fortran, array.shape));
   WGK_ASSIGN(array.dtype, dtype_of(descr));
-  if (fortran && array.shape.size() > 1) return fail("its elements stand in Fortran order; save it as a C-contiguous array");
+  if (fortran && array.shape.size() > 1)
+    return fail("its elements stand in Fortran order; save it as a C-contiguous array");
   const auto count = element_count(array.shape);
-  const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count), host_bytes(array.dtype))
+  const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count),
+                                                        host_bytes(array.dtype))
                            : Result<std::uint64_t>(std::unexpected(count.error()));
   if (!bytes) return fail("its shape is too large: " + bytes.error().message);
   const std::string_view data = file.substr(header.second);
   if (data.size() != *bytes) {
-    return fail("its shape needs " + std::to_string(*bytes) + " bytes of data, got " + std::to_string(data.size()));
+    return fail("its shape needs " + std::to_string(*bytes) + " bytes of data, got " +
+                std::to_string(data.size()));
   }
-  if (array.dtype == DType::boolean && std::ranges::any_of(data, [](char c) { return c != 0 && c != 1; })) {
+  if (array.dtype == DType::boolean &&
+      std::ranges::any_of(data, [](char c) { return c != 0 && c != 1; })) {
     return fail("a bool element is neither 0 nor 1");
   }
   array.data = data;
@@ -162,14 +190,17 @@ Result<HostArray> parse_npy(std::string_view file) {
 
 std::string format_npy(DType dtype, const Shape& shape, std::span<const std::byte> data) {
   const auto type = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, DType>::second);
-  std::string header = "{'descr': '" + std::string(type->first) + "', 'fortran_order': False, 'shape': (";
-  for (std::size_t i = 0; i < shape.size(); ++i) header += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  std::string header =
+      "{'descr': '" + std::string(type->first) + "', 'fortran_order': False, 'shape': (";
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    header += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
   header += shape.size() == 1 ? ",), }" : "), }";
   // The elements begin at a multiple of 64, as NumPy aligns them.
   while ((kMagic.size() + 4 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string file(kMagic);
-  file += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  file += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
+           static_cast<char>(header.size() >> 8)};
   file += header;
   file.append(reinterpret_cast<const char*>(data.data()), data.size());
   return file;

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::string_view kNothing = "—";
 
-std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string code(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
 
 // A cell of a table must not break its row.
 std::string cell(std::string_view text) {
@@ -62,7 +64,8 @@ std::string rank_text(const Port& port) {
 
 class Card {
  public:
-  Card(const Package& package, const std::vector<TestCase>& tests, const std::vector<std::string>& files)
+  Card(const Package& package, const std::vector<TestCase>& tests,
+       const std::vector<std::string>& files)
       : manifest_(package.manifest), package_(package), tests_(tests), files_(files) {}
 
   std::string text() {
@@ -85,23 +88,32 @@ class Card {
 
   void add_head() {
     const bool standard = manifest_.domain == "ai.onnx";
-    const std::string license = package_.metadata.license.empty() ? "apache-2.0" : package_.metadata.license;
-    out_ += "---\nlibrary_name: kernels\nlicense: " + license + "\ntags:\n- kernel\n- webgpu\n- wgsl\n---\n";
+    const std::string license =
+        package_.metadata.license.empty() ? "apache-2.0" : package_.metadata.license;
+    out_ += "---\nlibrary_name: kernels\nlicense: " + license +
+            "\ntags:\n- kernel\n- webgpu\n- wgsl\n---\n";
     out_ += "# " + manifest_.op_id() + "\n\n" + code(manifest_.domain) + "  ·  ";
-    out_ += standard ? "standard ONNX operator" : manifest_.domain == "com.microsoft" ? "ONNX Runtime contrib operator" : "custom operator";
+    out_ += standard                              ? "standard ONNX operator"
+            : manifest_.domain == "com.microsoft" ? "ONNX Runtime contrib operator"
+                                                  : "custom operator";
     if (manifest_.since_version) {
-      out_ += std::string("  ·  ") + (standard ? "opset " : "contrib since_version ") + std::to_string(*manifest_.since_version);
+      out_ += std::string("  ·  ") + (standard ? "opset " : "contrib since_version ") +
+              std::to_string(*manifest_.since_version);
     }
     out_ += "\n";
     section("Description");
-    const std::string description = package_.contract && !package_.contract->description.empty() ? package_.contract->description : manifest_.description;
+    const std::string description = package_.contract && !package_.contract->description.empty()
+                                        ? package_.contract->description
+                                        : manifest_.description;
     if (!description.empty()) out_ += description + "\n";
     if (manifest_.domain == "com.microsoft") {
       out_ += "\nSee the [ONNX Runtime " + code(manifest_.name) +
-              " contrib-operator spec](https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#" + manifest_.op_id() +
-              ") for the reference semantics.\n";
+              " contrib-operator "
+              "spec](https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#" +
+              manifest_.op_id() + ") for the reference semantics.\n";
     } else if (standard) {
-      out_ += "\nSee the [ONNX " + code(manifest_.name) + " spec](https://onnx.ai/onnx/operators/onnx__" + manifest_.name +
+      out_ += "\nSee the [ONNX " + code(manifest_.name) +
+              " spec](https://onnx.ai/onnx/operators/onnx__" + manifest_.name +
               ".html) for the reference semantics.\n";
     }
   }
@@ -125,8 +137,10 @@ class Card {
 
   void add_ports(std::string_view title, const std::vector<Port>& ports, bool input) {
     if (ports.empty()) return;
-    const bool upstream = std::ranges::any_of(ports, [](const Port& port) { return !port.onnx.empty() && port.onnx != port.key; });
-    const bool storage = std::ranges::any_of(ports, [](const Port& port) { return port.storage || port.packed; });
+    const bool upstream = std::ranges::any_of(
+        ports, [](const Port& port) { return !port.onnx.empty() && port.onnx != port.key; });
+    const bool storage =
+        std::ranges::any_of(ports, [](const Port& port) { return port.storage || port.packed; });
     section(title);
     std::vector<std::string> names = {"Name"};
     if (upstream) names.emplace_back("Upstream name");
@@ -139,10 +153,14 @@ class Card {
       std::vector<std::string> cells = {code(port.key)};
       if (upstream) cells.push_back(port.onnx.empty() ? std::string(kNothing) : code(port.onnx));
       cells.push_back(port.dtype.empty() ? std::string(kNothing) : code(port.dtype));
-      if (storage) cells.push_back(port.packed ? "`uint8`, packed" : port.storage ? code(name(*port.storage)) : "same as logical dtype");
+      if (storage)
+        cells.push_back(port.packed    ? "`uint8`, packed"
+                        : port.storage ? code(name(*port.storage))
+                                       : "same as logical dtype");
       cells.push_back(rank_text(port));
       cells.push_back(shape_text(port, input));
-      cells.push_back(cell(text != nullptr && !text->description.empty() ? text->description : port.description));
+      cells.push_back(cell(text != nullptr && !text->description.empty() ? text->description
+                                                                         : port.description));
       cells.push_back(port.optional ? "optional" : "required");
       out_ += row(cells);
     }
@@ -154,7 +172,8 @@ class Card {
     section("Scalar arguments");
     out_ += head({"Argument", "Kind", "Description", "Presence"});
     for (const auto& [name, arg] : manifest_.args) {
-      out_ += row({code(name), code(kKinds[static_cast<std::size_t>(arg.kind)]), cell(arg.description), arg.required ? "required" : "optional"});
+      out_ += row({code(name), code(kKinds[static_cast<std::size_t>(arg.kind)]),
+                   cell(arg.description), arg.required ? "required" : "optional"});
     }
   }
 
@@ -170,14 +189,19 @@ class Card {
   void add_attributes() {
     if (manifest_.attributes.empty()) return;
     std::vector<std::pair<std::string, const Attribute*>> sorted;
-    for (const auto& [name, attribute] : manifest_.attributes) sorted.emplace_back(name, &attribute);
+    for (const auto& [name, attribute] : manifest_.attributes)
+      sorted.emplace_back(name, &attribute);
     std::ranges::sort(sorted);
-    const bool defaults = std::ranges::all_of(sorted, [](const auto& entry) { return entry.second->default_value.has_value(); });
+    const bool defaults = std::ranges::all_of(
+        sorted, [](const auto& entry) { return entry.second->default_value.has_value(); });
     section("Attributes");
-    out_ += defaults ? "Default values (overridable per request):\n\n" : "Attributes and default values (overridable per request):\n\n";
+    out_ += defaults ? "Default values (overridable per request):\n\n"
+                     : "Attributes and default values (overridable per request):\n\n";
     out_ += head({"Attribute", "Default", "Description"});
     for (const auto& [name, attribute] : sorted) {
-      const std::string value = attribute->default_value ? code(json::write(*attribute->default_value)) : std::string(kNothing);
+      const std::string value = attribute->default_value
+                                    ? code(json::write(*attribute->default_value))
+                                    : std::string(kNothing);
       out_ += row({code(name), value, cell(attribute_text(name, *attribute))});
     }
   }
@@ -196,7 +220,8 @@ class Card {
   void add_tunables() {
     if (manifest_.tunables.empty()) return;
     section("Tunables");
-    out_ += "Defaults suit every device; a request may override them.\n\n" + head({"Tunable", "Default", "Description"});
+    out_ += "Defaults suit every device; a request may override them.\n\n" +
+            head({"Tunable", "Default", "Description"});
     for (const auto& [name, value] : manifest_.tunables) {
       std::string text;
       for (const auto& [key, description] : manifest_.tunable_descriptions) {
@@ -217,7 +242,9 @@ class Card {
 
   void add_variants() {
     section("Implementation variants");
-    out_ += "One implementation is selected per call from the device capabilities, the request shapes and the dtypes; these notes say what each one covers.\n\n";
+    out_ +=
+        "One implementation is selected per call from the device capabilities, the request shapes "
+        "and the dtypes; these notes say what each one covers.\n\n";
     for (const Variant& variant : manifest_.variants) {
       const std::string text = variant_text(variant);
       out_ += "- " + code(variant.id) + (text.empty() ? "" : " — " + text) + "\n";
@@ -228,7 +255,8 @@ class Card {
   void add_requirements() {
     std::set<std::string> some, all;
     for (const Variant& variant : manifest_.variants) {
-      std::set<std::string> needed(variant.requirements.features.begin(), variant.requirements.features.end());
+      std::set<std::string> needed(variant.requirements.features.begin(),
+                                   variant.requirements.features.end());
       for (const Expression& clause : variant.when) {
         if (clause.text().contains("f16Ok(")) needed.insert("shader-f16");
       }
@@ -242,13 +270,15 @@ class Card {
     const auto names = [](const std::set<std::string>& features) {
       std::vector<std::string> result;
       constexpr std::string_view kMatrix = "chromium-experimental-subgroup-matrix";
-      for (const std::string& feature : features) result.push_back(feature == kMatrix ? "subgroup-matrix" : feature);
+      for (const std::string& feature : features)
+        result.push_back(feature == kMatrix ? "subgroup-matrix" : feature);
       return list(result);
     };
     if (!all.empty()) out_ += "Every implementation variant requires " + names(all) + ".\n";
     if (all == some) return;
     out_ += "Some implementation variants require " + names(some) +
-            ". These are route-specific capabilities, not package-wide requirements; availability also depends on the request shape and dtype.\n";
+            ". These are route-specific capabilities, not package-wide requirements; availability "
+            "also depends on the request shape and dtype.\n";
   }
 
   void add_files() {
@@ -260,16 +290,21 @@ class Card {
         {"bench.json", "benchmark cases"},
     };
     section("Files");
-    const auto link = [](std::string_view file) { return "- [" + code(file) + "](build/webgpu/" + std::string(file) + ")"; };
+    const auto link = [](std::string_view file) {
+      return "- [" + code(file) + "](build/webgpu/" + std::string(file) + ")";
+    };
     for (const auto& [file, text] : kKnown) {
-      if (file == "metadata.json" || std::ranges::contains(files_, file)) out_ += link(file) + " — " + std::string(text) + "\n";
+      if (file == "metadata.json" || std::ranges::contains(files_, file))
+        out_ += link(file) + " — " + std::string(text) + "\n";
     }
     for (const std::string& file : files_) {
-      if (std::ranges::none_of(kKnown, [&](const auto& known) { return known.first == file; })) out_ += link(file) + "\n";
+      if (std::ranges::none_of(kKnown, [&](const auto& known) { return known.first == file; }))
+        out_ += link(file) + "\n";
     }
   }
 
-  // The smallest case that a new user would write: required inputs only, in the first admitted types, nothing empty.
+  // The smallest case that a new user would write: required inputs only, in the first admitted
+  // types, nothing empty.
   const TestCase* example() const {
     const auto weight = [&](const TestCase& test) -> std::optional<std::int64_t> {
       if (test.error || test.skip_gpu || !test.tunables.empty()) return std::nullopt;
@@ -281,11 +316,13 @@ class Card {
         required += port->optional ? 0 : 1;
         total += port->optional ? 1000 : 0;
         std::int64_t count = 1;
-        for (const std::int64_t dim : tensor.shape) count = std::min<std::int64_t>(count * dim, 1 << 20);
+        for (const std::int64_t dim : tensor.shape)
+          count = std::min<std::int64_t>(count * dim, 1 << 20);
         if (count == 0) return std::nullopt;
         total += count;
       }
-      const auto needed = std::ranges::count_if(manifest_.inputs, [](const Port& port) { return !port.optional; });
+      const auto needed =
+          std::ranges::count_if(manifest_.inputs, [](const Port& port) { return !port.optional; });
       if (std::cmp_not_equal(required, needed)) return std::nullopt;
       return total;
     };
@@ -303,7 +340,9 @@ class Card {
     return best;
   }
 
-  std::string js_key(const std::string& name) const { return is_identifier(name) ? name : json::write(Json(name)); }
+  std::string js_key(const std::string& name) const {
+    return is_identifier(name) ? name : json::write(Json(name));
+  }
 
   void add_call(const TestCase& test) {
     std::string outputs;
@@ -314,11 +353,13 @@ class Card {
     for (const auto& [name, tensor] : test.inputs) {
       const std::string& key = manifest_.input(name)->key;
       std::string shape;
-      for (const std::int64_t dim : tensor.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
+      for (const std::int64_t dim : tensor.shape)
+        shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
       out_ += "  " + key + ": { data: " + key + "Data, shape: [" + shape + "] },\n";
     }
     std::string attrs;
-    for (const auto& [name, value] : test.attrs) attrs += (attrs.empty() ? "" : ", ") + js_key(name) + ": " + json::write(value);
+    for (const auto& [name, value] : test.attrs)
+      attrs += (attrs.empty() ? "" : ", ") + js_key(name) + ": " + json::write(value);
     out_ += attrs.empty() ? "});\n" : "}, {\n  attrs: { " + attrs + " },\n});\n";
   }
 
@@ -326,12 +367,22 @@ class Card {
     const std::string id = manifest_.op_id();
     const TestCase* test = example();
     section("Use with `@huggingface/kernels`");
-    out_ += "```sh\nnpm install --save-exact @huggingface/kernels@0.0.1-preview.3\n```\n\n"
-            "Required output shapes and logical data types are inferred from the supplied inputs and attributes; result tensors are allocated automatically.\n\n"
-            "The `version: 1` option selects the published kernel contract; it is independent of any operator opset, contrib `since_version`, or model version.\n"
-            "It follows the `v1` branch as fixes land. To pin exact artifact bytes, pass a 40-character commit `revision` instead of `version`.\n";
-    if (test != nullptr) out_ += "\nReplace each `*Data` placeholder with a typed array containing the corresponding input data.\n";
-    out_ += "\n```js\nimport { getKernel } from \"@huggingface/kernels\";\n\nconst kernel = await getKernel(\"webgpu-kernels/" + id + "\", { version: 1 });\n";
+    out_ +=
+        "```sh\nnpm install --save-exact @huggingface/kernels@0.0.1-preview.3\n```\n\n"
+        "Required output shapes and logical data types are inferred from the supplied inputs and "
+        "attributes; result tensors are allocated automatically.\n\n"
+        "The `version: 1` option selects the published kernel contract; it is independent of any "
+        "operator opset, contrib `since_version`, or model version.\n"
+        "It follows the `v1` branch as fixes land. To pin exact artifact bytes, pass a "
+        "40-character commit `revision` instead of `version`.\n";
+    if (test != nullptr)
+      out_ +=
+          "\nReplace each `*Data` placeholder with a typed array containing the corresponding "
+          "input data.\n";
+    out_ +=
+        "\n```js\nimport { getKernel } from \"@huggingface/kernels\";\n\nconst kernel = await "
+        "getKernel(\"webgpu-kernels/" +
+        id + "\", { version: 1 });\n";
     if (test != nullptr) add_call(*test);
     out_ += "```\n";
     section("Use with wgkernels");
@@ -345,7 +396,8 @@ class Card {
       const std::string& key = manifest_.input(name)->key;
       text += " --input " + key + "=" + key + ".npy";
     }
-    for (const auto& [name, value] : test->attrs) text += " --attr " + name + "=" + json::write(value);
+    for (const auto& [name, value] : test->attrs)
+      text += " --attr " + name + "=" + json::write(value);
     for (const Port& port : manifest_.outputs) {
       if (!port.optional) text += " --output " + port.key + "=" + port.key + "_out.npy";
     }
@@ -361,7 +413,8 @@ class Card {
 
 }  // namespace
 
-std::string make_card(const Package& package, const std::vector<TestCase>& tests, const std::vector<std::string>& files) {
+std::string make_card(const Package& package, const std::vector<TestCase>& tests,
+                      const std::vector<std::string>& files) {
   return Card(package, tests, files).text();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The README of a package: what people read before they use it, made from what the package says of itself.
+// The README of a package: what people read before they use it, made from what the package says of
+// itself.
 #pragma once
 
 #include <string>
@@ -11,6 +12,7 @@
 namespace wgk::package {
 
 // `tests` give the example its shapes; `files` are those of build/webgpu, as listed.
-std::string make_card(const Package& package, const std::vector<TestCase>& tests, const std::vector<std::string>& files);
+std::string make_card(const Package& package, const std::vector<TestCase>& tests,
+                      const std::vector<std::string>& files);
 
 }  // namespace wgk::package

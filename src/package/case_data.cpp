@@ -34,15 +34,18 @@ Status store_integer(DType dtype, double value, std::span<std::byte> data, std::
   const double lowest = static_cast<double>(std::numeric_limits<T>::min());
   const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
   if (!(rounded >= lowest && rounded < beyond)) {
-    return failure(kCode, number_text(value) + " at index " + std::to_string(index) + " does not fit " + std::string(name(dtype)));
+    return failure(kCode, number_text(value) + " at index " + std::to_string(index) +
+                              " does not fit " + std::string(name(dtype)));
   }
   store(data, index, static_cast<T>(rounded));
   return {};
 }
 
-bool is_active(const CsrBlockMask& mask, std::int64_t layout, std::int64_t query, std::int64_t key) {
+bool is_active(const CsrBlockMask& mask, std::int64_t layout, std::int64_t query,
+               std::int64_t key) {
   const std::int64_t slide = std::max<std::int64_t>(1, mask.vert_stride / mask.num_layout);
-  return key <= query && (query - key < mask.local_blocks || (key + layout * slide + 1) % mask.vert_stride == 0);
+  return key <= query &&
+         (query - key < mask.local_blocks || (key + layout * slide + 1) % mask.vert_stride == 0);
 }
 
 // The values of a mask, and the shape they have.
@@ -54,7 +57,8 @@ struct MaskTable {
 Result<MaskTable> make_mask(const CsrBlockMask& mask) {
   constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 28;
   if (mask.num_layout * mask.max_blocks * mask.max_blocks > kMaxBlocks) {
-    return failure("limit/count", "a block mask of " + std::to_string(mask.num_layout) + " layouts and " + std::to_string(mask.max_blocks) +
+    return failure("limit/count", "a block mask of " + std::to_string(mask.num_layout) +
+                                      " layouts and " + std::to_string(mask.max_blocks) +
                                       " blocks is too large");
   }
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(mask.num_layout));
@@ -92,7 +96,8 @@ class Generator {
   Status operator()(const FillFloat32& data) const {
     return fill([&](std::size_t i) {
       const auto x = static_cast<double>(i);
-      return static_cast<double>(static_cast<float>((std::sin(x * data.sin_step) + std::cos(x * data.cos_step)) * data.scale));
+      return static_cast<double>(static_cast<float>(
+          (std::sin(x * data.sin_step) + std::cos(x * data.cos_step)) * data.scale));
     });
   }
   Status operator()(const ConstantValue& data) const {
@@ -103,11 +108,13 @@ class Generator {
   }
   Status operator()(const AxisIndex& data) const {
     if (data.axis >= std::ssize(shape_)) {
-      return failure(kCode, "axisIndex: the axis " + std::to_string(data.axis) + " is not below the rank " + std::to_string(shape_.size()));
+      return failure(kCode, "axisIndex: the axis " + std::to_string(data.axis) +
+                                " is not below the rank " + std::to_string(shape_.size()));
     }
     const auto axis = static_cast<std::size_t>(data.axis);
     std::size_t inner = 1;
-    for (std::size_t i = axis + 1; i < shape_.size(); ++i) inner *= static_cast<std::size_t>(shape_[i]);
+    for (std::size_t i = axis + 1; i < shape_.size(); ++i)
+      inner *= static_cast<std::size_t>(shape_[i]);
     const auto dim = static_cast<std::size_t>(shape_[axis]);
     return fill([&](std::size_t i) { return static_cast<double>(i / inner % dim) * data.step; });
   }
@@ -132,12 +139,15 @@ class Generator {
   Status operator()(const CsrBlockMask& data) const {
     WGK_ASSIGN(const MaskTable table, make_mask(data));
     if (table.shape != shape_) {
-      return failure(kCode, "csrBlockMask: the mask has " + std::to_string(table.shape[0]) + " rows of " + std::to_string(table.shape[1]) +
+      return failure(kCode, "csrBlockMask: the mask has " + std::to_string(table.shape[0]) +
+                                " rows of " + std::to_string(table.shape[1]) +
                                 "; the tensor has another shape");
     }
     return fill([&](std::size_t i) { return table.values[i]; });
   }
-  Status operator()(const SameAsInput&) const { return failure(kCode, "kind 'input' names another tensor; it has no data of its own"); }
+  Status operator()(const SameAsInput&) const {
+    return failure(kCode, "kind 'input' names another tensor; it has no data of its own");
+  }
 
  private:
   template <class Value>
@@ -163,30 +173,51 @@ std::uint64_t split_mix64(std::uint64_t seed, std::uint64_t index) {
 
 double host_value(DType dtype, std::span<const std::byte> data, std::size_t index) {
   switch (dtype) {
-    case DType::f32: return static_cast<double>(load<float>(data, index));
-    case DType::f16: return f64_from_f16(load<std::uint16_t>(data, index));
-    case DType::i8: return load<std::int8_t>(data, index);
-    case DType::i16: return load<std::int16_t>(data, index);
-    case DType::i32: return load<std::int32_t>(data, index);
-    case DType::i64: return static_cast<double>(load<std::int64_t>(data, index));
-    case DType::u8: return load<std::uint8_t>(data, index);
-    case DType::u32: return load<std::uint32_t>(data, index);
-    case DType::boolean: return load<std::uint8_t>(data, index);
+    case DType::f32:
+      return static_cast<double>(load<float>(data, index));
+    case DType::f16:
+      return f64_from_f16(load<std::uint16_t>(data, index));
+    case DType::i8:
+      return load<std::int8_t>(data, index);
+    case DType::i16:
+      return load<std::int16_t>(data, index);
+    case DType::i32:
+      return load<std::int32_t>(data, index);
+    case DType::i64:
+      return static_cast<double>(load<std::int64_t>(data, index));
+    case DType::u8:
+      return load<std::uint8_t>(data, index);
+    case DType::u32:
+      return load<std::uint32_t>(data, index);
+    case DType::boolean:
+      return load<std::uint8_t>(data, index);
   }
   return 0;
 }
 
 Status store_host_value(DType dtype, double value, std::span<std::byte> data, std::size_t index) {
   switch (dtype) {
-    case DType::f32: store(data, index, static_cast<float>(value)); return {};
-    case DType::f16: store(data, index, f16_from_f64(value)); return {};
-    case DType::i8: return store_integer<std::int8_t>(dtype, value, data, index);
-    case DType::i16: return store_integer<std::int16_t>(dtype, value, data, index);
-    case DType::i32: return store_integer<std::int32_t>(dtype, value, data, index);
-    case DType::i64: return store_integer<std::int64_t>(dtype, value, data, index);
-    case DType::u8: return store_integer<std::uint8_t>(dtype, value, data, index);
-    case DType::u32: return store_integer<std::uint32_t>(dtype, value, data, index);
-    case DType::boolean: store(data, index, static_cast<std::uint8_t>(value != 0)); return {};
+    case DType::f32:
+      store(data, index, static_cast<float>(value));
+      return {};
+    case DType::f16:
+      store(data, index, f16_from_f64(value));
+      return {};
+    case DType::i8:
+      return store_integer<std::int8_t>(dtype, value, data, index);
+    case DType::i16:
+      return store_integer<std::int16_t>(dtype, value, data, index);
+    case DType::i32:
+      return store_integer<std::int32_t>(dtype, value, data, index);
+    case DType::i64:
+      return store_integer<std::int64_t>(dtype, value, data, index);
+    case DType::u8:
+      return store_integer<std::uint8_t>(dtype, value, data, index);
+    case DType::u32:
+      return store_integer<std::uint32_t>(dtype, value, data, index);
+    case DType::boolean:
+      store(data, index, static_cast<std::uint8_t>(value != 0));
+      return {};
   }
   return {};
 }
@@ -205,13 +236,18 @@ Result<std::vector<std::byte>> make_host_data(const CaseTensor& tensor, const Da
   auto count = static_cast<std::uint64_t>(elements);
   // A tensor of a call that must fail may hold another number of values than its shape says.
   if (const auto* listed = std::get_if<ListedValues>(&tensor.data)) count = listed->values->size();
-  WGK_ASSIGN(const std::uint64_t bytes, checked_mul<std::uint64_t>(count, host_bytes(tensor.dtype)));
+  WGK_ASSIGN(const std::uint64_t bytes,
+             checked_mul<std::uint64_t>(count, host_bytes(tensor.dtype)));
   if (bytes > limits.max_bytes) {
-    return failure("limit/buffer", "a tensor of " + std::to_string(bytes) + " bytes; the limit for test data is " + std::to_string(limits.max_bytes));
+    return failure("limit/buffer", "a tensor of " + std::to_string(bytes) +
+                                       " bytes; the limit for test data is " +
+                                       std::to_string(limits.max_bytes));
   }
   std::vector<std::byte> data(bytes);
   WGK_TRY(std::visit(Generator(tensor.shape, count, tensor.dtype, data), tensor.data));
-  const bool in_range = std::ranges::all_of(tensor.pokes, [&](const Poke& poke) { return static_cast<std::uint64_t>(poke.end) <= count; });
+  const bool in_range = std::ranges::all_of(tensor.pokes, [&](const Poke& poke) {
+    return static_cast<std::uint64_t>(poke.end) <= count;
+  });
   if (!in_range) return failure(kCode, "a poke lies outside the data");
   WGK_TRY(apply_pokes(tensor.pokes, tensor.dtype, data));
   return data;

@@ -18,9 +18,11 @@ struct DataLimits {
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
 };
 
-// The tensor as a host array of its dtype, row-major. Errors: "package/cases" (a value that the dtype cannot hold, a mask whose
-// shape is not the tensor's), "limit/buffer" (larger than the limit).
-Result<std::vector<std::byte>> make_host_data(const CaseTensor& tensor, const DataLimits& limits = {});
+// The tensor as a host array of its dtype, row-major. Errors: "package/cases" (a value that the
+// dtype cannot hold, a mask whose shape is not the tensor's), "limit/buffer" (larger than the
+// limit).
+Result<std::vector<std::byte>> make_host_data(const CaseTensor& tensor,
+                                              const DataLimits& limits = {});
 
 // Writes pokes into a host array.
 Status apply_pokes(std::span<const Poke> pokes, DType dtype, std::span<std::byte> data);
@@ -28,7 +30,8 @@ Status apply_pokes(std::span<const Poke> pokes, DType dtype, std::span<std::byte
 // One element of a host array. int64 values beyond 2^53 lose their last bits.
 double host_value(DType dtype, std::span<const std::byte> data, std::size_t index);
 
-// Rounds to the dtype (to nearest, ties to even) and stores. Errors: "package/cases" when an integer type cannot hold the value.
+// Rounds to the dtype (to nearest, ties to even) and stores. Errors: "package/cases" when an
+// integer type cannot hold the value.
 Status store_host_value(DType dtype, double value, std::span<std::byte> data, std::size_t index);
 
 }  // namespace wgk::package

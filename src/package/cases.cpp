@@ -31,7 +31,8 @@ Result<double> read_value(const Cursor& cursor) {
   if (json == Json("inf")) return std::numeric_limits<double>::infinity();
   if (json == Json("-inf")) return -std::numeric_limits<double>::infinity();
   if (json.is_number()) return cursor.number();
-  return cursor.fail("must be a number, a bool, \"nan\", \"inf\" or \"-inf\", got " + json::write(json));
+  return cursor.fail("must be a number, a bool, \"nan\", \"inf\" or \"-inf\", got " +
+                     json::write(json));
 }
 
 Result<std::vector<double>> read_values(const Cursor& list) {
@@ -45,14 +46,16 @@ Result<std::vector<double>> read_values(const Cursor& list) {
   return values;
 }
 
-Result<double> read_number(const Cursor& object, std::string_view key, std::optional<double> otherwise = {}) {
+Result<double> read_number(const Cursor& object, std::string_view key,
+                           std::optional<double> otherwise = {}) {
   const std::optional<Cursor> member = object.find(key);
   if (!member && otherwise) return *otherwise;
   WGK_ASSIGN(const Cursor required, object.require(key));
   return required.number();
 }
 
-Result<std::int64_t> read_integer(const Cursor& object, std::string_view key, std::int64_t min, std::int64_t max) {
+Result<std::int64_t> read_integer(const Cursor& object, std::string_view key, std::int64_t min,
+                                  std::int64_t max) {
   WGK_ASSIGN(const Cursor member, object.require(key));
   return member.integer(min, max);
 }
@@ -73,7 +76,8 @@ Result<Data> read_listed(const Cursor& cursor, const Fixtures& fixtures) {
       if (name == std::string_view(text).substr(kPrefix.size())) return ListedValues{list};
     }
   }
-  return reference->fail("'" + text + "' is not the name of a fixture array (#/fixtureArrays/<name>)");
+  return reference->fail("'" + text +
+                         "' is not the name of a fixture array (#/fixtureArrays/<name>)");
 }
 
 Result<Data> read_grid(const Cursor& cursor) {
@@ -102,7 +106,8 @@ Result<Data> read_block_mask(const Cursor& cursor) {
   WGK_ASSIGN(mask.local_blocks, read_integer(cursor, "localBlocks", 0, 1 << 16));
   WGK_ASSIGN(mask.vert_stride, read_integer(cursor, "vertStride", 1, 1 << 16));
   WGK_ASSIGN(const Cursor part, cursor.require("part"));
-  if (part.value() != Json("rows") && part.value() != Json("cols")) return part.fail("must be rows or cols");
+  if (part.value() != Json("rows") && part.value() != Json("cols"))
+    return part.fail("must be rows or cols");
   mask.rows = part.value() == Json("rows");
   return mask;
 }
@@ -137,7 +142,9 @@ Result<Data> read_formula(const Cursor& cursor, const std::string& kind) {
     WGK_ASSIGN(linear.step, read_number(cursor, "step"));
     return linear;
   }
-  return cursor.fail("'" + kind + "' is not a kind of data; known are values, fillFloat32, const, linear, axisIndex, grid, normal, "
+  return cursor.fail("'" + kind +
+                     "' is not a kind of data; known are values, fillFloat32, const, linear, "
+                     "axisIndex, grid, normal, "
                      "csrBlockMask and, in expectations, input");
 }
 
@@ -175,20 +182,24 @@ Result<Shape> read_shape(const Cursor& cursor) {
 }
 
 // A list of tuples, each `width` numbers long.
-Result<std::vector<std::vector<Cursor>>> read_tuples(const Cursor& object, std::string_view key, std::size_t width) {
+Result<std::vector<std::vector<Cursor>>> read_tuples(const Cursor& object, std::string_view key,
+                                                     std::size_t width) {
   std::vector<std::vector<Cursor>> tuples;
   const std::optional<Cursor> member = object.find(key);
   if (!member) return tuples;
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   for (const Cursor& item : items) {
     WGK_ASSIGN(std::vector<Cursor> tuple, item.items());
-    if (tuple.size() != width) return item.fail("must have " + std::to_string(width) + " entries, got " + std::to_string(tuple.size()));
+    if (tuple.size() != width)
+      return item.fail("must have " + std::to_string(width) + " entries, got " +
+                       std::to_string(tuple.size()));
     tuples.push_back(std::move(tuple));
   }
   return tuples;
 }
 
-Result<std::pair<std::int64_t, std::int64_t>> read_range(const Cursor& begin, const Cursor& end, std::int64_t count) {
+Result<std::pair<std::int64_t, std::int64_t>> read_range(const Cursor& begin, const Cursor& end,
+                                                         std::int64_t count) {
   WGK_ASSIGN(const std::int64_t first, begin.integer(0, count));
   WGK_ASSIGN(const std::int64_t last, end.integer(first, count));
   return std::pair(first, last);
@@ -219,18 +230,23 @@ std::string shape_text(const Shape& shape) {
 
 Result<std::int64_t> count_of(const Cursor& cursor, const Shape& shape) {
   auto count = element_count(shape);
-  if (!count) return cursor.fail("the shape " + shape_text(shape) + " is too large: " + count.error().message);
+  if (!count)
+    return cursor.fail("the shape " + shape_text(shape) +
+                       " is too large: " + count.error().message);
   return count;
 }
 
-Status check_length(const Cursor& cursor, const Data& data, const Shape& shape, std::int64_t count) {
+Status check_length(const Cursor& cursor, const Data& data, const Shape& shape,
+                    std::int64_t count) {
   const ListedValues* listed = std::get_if<ListedValues>(&data);
   if (listed == nullptr || std::ssize(*listed->values) == count) return {};
-  return cursor.fail("has " + std::to_string(listed->values->size()) + " values; the shape " + shape_text(shape) + " needs " + std::to_string(count));
+  return cursor.fail("has " + std::to_string(listed->values->size()) + " values; the shape " +
+                     shape_text(shape) + " needs " + std::to_string(count));
 }
 
 // Where a call must fail, its data may be wrong on purpose.
-Result<CaseTensor> read_tensor(const Cursor& cursor, const Fixtures& fixtures, bool must_fail, bool default_data) {
+Result<CaseTensor> read_tensor(const Cursor& cursor, const Fixtures& fixtures, bool must_fail,
+                               bool default_data) {
   WGK_TRY(cursor.only({"dtype", "shape", "data", "poke", "pokeRange"}));
   CaseTensor tensor;
   WGK_ASSIGN(const Cursor dtype, cursor.require("dtype"));
@@ -280,7 +296,8 @@ Status read_parts(const Cursor& cursor, std::int64_t count, Expectation& expecta
 }
 
 Result<Expectation> read_expectation(const Cursor& cursor, const Fixtures& fixtures) {
-  WGK_TRY(cursor.only({"shape", "dtype", "tolerance", "data", "poke", "pokeRange", "samples", "ignore", "allowNaN", "compare"}));
+  WGK_TRY(cursor.only({"shape", "dtype", "tolerance", "data", "poke", "pokeRange", "samples",
+                       "ignore", "allowNaN", "compare"}));
   Expectation expectation;
   if (const auto compare = cursor.find("compare")) {
     WGK_ASSIGN(expectation.compare, compare->boolean());
@@ -307,7 +324,8 @@ Result<Expectation> read_expectation(const Cursor& cursor, const Fixtures& fixtu
   WGK_ASSIGN(const std::int64_t count, count_of(*shape, *expectation.shape));
   if (data) WGK_TRY(check_length(*data, *expectation.data, *expectation.shape, count));
   WGK_TRY(read_parts(cursor, count, expectation));
-  if (data && !expectation.samples.empty()) return cursor.fail("has data and samples; only one may stand there");
+  if (data && !expectation.samples.empty())
+    return cursor.fail("has data and samples; only one may stand there");
   if (!data && !expectation.pokes.empty()) return cursor.fail("has poke without data");
   return expectation;
 }
@@ -333,13 +351,16 @@ Result<std::vector<std::string>> read_names(const Cursor& object, std::string_vi
   return names;
 }
 
-Status read_request(const Cursor& cursor, const Fixtures& fixtures, bool must_fail, bool default_data, CaseRequest& request) {
+Status read_request(const Cursor& cursor, const Fixtures& fixtures, bool must_fail,
+                    bool default_data, CaseRequest& request) {
   WGK_ASSIGN(const Cursor name, cursor.require("name"));
   WGK_ASSIGN(request.name, name.string());
   const bool plain = !request.name.empty() && std::ranges::all_of(request.name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
   });
-  if (!plain) return name.fail("'" + request.name + "' is not a name of letters, digits, '_', '-' and '.'");
+  if (!plain)
+    return name.fail("'" + request.name + "' is not a name of letters, digits, '_', '-' and '.'");
   WGK_ASSIGN(request.attrs, read_map(cursor, "attrs"));
   WGK_ASSIGN(request.args, read_map(cursor, "args"));
   WGK_ASSIGN(request.tunables, read_map(cursor, "tunables"));
@@ -355,9 +376,14 @@ Status read_request(const Cursor& cursor, const Fixtures& fixtures, bool must_fa
 Result<std::string> read_error(const Cursor& cursor) {
   if (cursor.value() == Json(true)) return std::string();
   WGK_ASSIGN(std::string code, cursor.string());
-  const bool known = code.ends_with('/') ? std::ranges::any_of(error_codes(), [&](const ErrorCode& entry) { return entry.code.starts_with(code); })
-                                         : find_error_code(code) != nullptr;
-  if (!known) return cursor.fail("'" + code + "' is neither an error code nor the beginning of one up to '/'");
+  const bool known =
+      code.ends_with('/')
+          ? std::ranges::any_of(
+                error_codes(), [&](const ErrorCode& entry) { return entry.code.starts_with(code); })
+          : find_error_code(code) != nullptr;
+  if (!known)
+    return cursor.fail("'" + code +
+                       "' is neither an error code nor the beginning of one up to '/'");
   return code;
 }
 
@@ -366,14 +392,16 @@ Result<SkipGpu> read_skip(const Cursor& cursor) {
   SkipGpu skip;
   WGK_ASSIGN(const Cursor category, cursor.require("category"));
   WGK_ASSIGN(skip.category, category.string());
-  if (skip.category != "permanent" && skip.category != "todo") return category.fail("must be permanent or todo");
+  if (skip.category != "permanent" && skip.category != "todo")
+    return category.fail("must be permanent or todo");
   WGK_ASSIGN(const Cursor reason, cursor.require("reason"));
   WGK_ASSIGN(skip.reason, reason.string());
   return skip;
 }
 
 Result<TestCase> read_test(const Cursor& cursor, const Fixtures& fixtures) {
-  WGK_TRY(cursor.only({"name", "attrs", "args", "tunables", "inputs", "outputs", "error", "unchanged", "skipGpu", "provenance"}));
+  WGK_TRY(cursor.only({"name", "attrs", "args", "tunables", "inputs", "outputs", "error",
+                       "unchanged", "skipGpu", "provenance"}));
   TestCase test;
   const std::optional<Cursor> error = cursor.find("error");
   if (error) {
@@ -399,14 +427,16 @@ Result<TestCase> read_test(const Cursor& cursor, const Fixtures& fixtures) {
 }
 
 Result<expr::Rule> read_rule(const Cursor& cursor) {
-  if (!cursor.value().is_string() && !cursor.value().is_number()) return cursor.fail("must be an expression or a number");
+  if (!cursor.value().is_string() && !cursor.value().is_number())
+    return cursor.fail("must be an expression or a number");
   expr::Rule rule(cursor.value());
   if (const Status syntax = rule.syntax(); !syntax) return cursor.fail(syntax.error().message);
   return rule;
 }
 
 Result<BenchCase> read_bench(const Cursor& cursor) {
-  WGK_TRY(cursor.only({"name", "attrs", "args", "tunables", "inputs", "outputs", "bytes", "flops", "tags"}));
+  WGK_TRY(cursor.only(
+      {"name", "attrs", "args", "tunables", "inputs", "outputs", "bytes", "flops", "tags"}));
   BenchCase bench;
   WGK_TRY(read_request(cursor, {}, false, true, bench));
   WGK_ASSIGN(bench.outputs, read_names(cursor, "outputs"));
@@ -437,13 +467,15 @@ Result<std::vector<Case>> read_cases(const Cursor& cursor, Read read) {
   WGK_ASSIGN(const Cursor list, cursor.require("cases"));
   WGK_ASSIGN(const std::vector<Cursor> items, list.items());
   if (items.size() > kMaxCases) {
-    return failure("limit/count", "cases: " + std::to_string(items.size()) + " cases; the limit is " + std::to_string(kMaxCases));
+    return failure("limit/count", "cases: " + std::to_string(items.size()) +
+                                      " cases; the limit is " + std::to_string(kMaxCases));
   }
   std::vector<Case> cases;
   std::set<std::string, std::less<>> names;
   for (const Cursor& item : items) {
     WGK_ASSIGN(Case one, read(item));
-    if (!names.insert(one.name).second) return item.fail("the name '" + one.name + "' stands there twice");
+    if (!names.insert(one.name).second)
+      return item.fail("the name '" + one.name + "' stands there twice");
     cases.push_back(std::move(one));
   }
   return cases;
@@ -455,7 +487,8 @@ Result<std::vector<TestCase>> read_tests(const Json& json) {
   const Cursor cursor(json, "", kCode);
   WGK_TRY(cursor.only({"fixtureArrays", "cases"}));
   WGK_ASSIGN(const Fixtures fixtures, read_fixtures(cursor));
-  return read_cases<TestCase>(cursor, [&](const Cursor& item) { return read_test(item, fixtures); });
+  return read_cases<TestCase>(cursor,
+                              [&](const Cursor& item) { return read_test(item, fixtures); });
 }
 
 Result<std::vector<BenchCase>> read_benches(const Json& json) {

@@ -21,9 +21,11 @@ Json parse(std::string_view text) {
 }
 
 // One case with one input `x`.
-Result<std::vector<TestCase>> read(std::string_view tensor, std::string_view rest = R"("outputs": {})") {
-  return read_tests(parse(R"({"fixtureArrays": {"f": [1, 2, 3, "nan"]}, "cases": [{"name": "c", "inputs": {"x": )" + std::string(tensor) + "}, " +
-                          std::string(rest) + "}]}"));
+Result<std::vector<TestCase>> read(std::string_view tensor,
+                                   std::string_view rest = R"("outputs": {})") {
+  return read_tests(parse(
+      R"({"fixtureArrays": {"f": [1, 2, 3, "nan"]}, "cases": [{"name": "c", "inputs": {"x": )" +
+      std::string(tensor) + "}, " + std::string(rest) + "}]}"));
 }
 
 std::string error_of(std::string_view tensor, std::string_view rest = R"("outputs": {})") {
@@ -40,7 +42,8 @@ std::vector<double> values_of(std::string_view tensor) {
   EXPECT_TRUE(data.has_value()) << data.error().to_string();
   std::vector<double> values;
   if (data) {
-    for (std::size_t i = 0; i < data->size() / host_bytes(x.dtype); ++i) values.push_back(host_value(x.dtype, *data, i));
+    for (std::size_t i = 0; i < data->size() / host_bytes(x.dtype); ++i)
+      values.push_back(host_value(x.dtype, *data, i));
   }
   return values;
 }
@@ -56,23 +59,49 @@ TEST(CaseData, SplitMix64) {
 }
 
 TEST(CaseData, Kinds) {
-  EXPECT_EQ(values_of(R"({"dtype": "int32", "shape": [3], "data": {"kind": "values", "values": [1, -2, 3]}})"), (Values{1, -2, 3}));
-  EXPECT_EQ(values_of(R"({"dtype": "float32", "shape": [2], "data": {"kind": "values", "values": ["inf", "-inf"]}})"), (Values{kInfinity, -kInfinity}));
-  EXPECT_TRUE(std::isnan(values_of(R"({"dtype": "float16", "shape": [4], "data": {"kind": "values", "values": {"$ref": "#/fixtureArrays/f"}}})")[3]));
-  EXPECT_EQ(values_of(R"({"dtype": "bool", "shape": [2], "data": {"kind": "values", "values": [true, false]}})"), (Values{1, 0}));
-  EXPECT_EQ(values_of(R"({"dtype": "uint8", "shape": [2, 2], "data": {"kind": "const", "value": 7}})"), (Values{7, 7, 7, 7}));
-  EXPECT_EQ(values_of(R"({"dtype": "int64", "shape": [3], "data": {"kind": "linear", "start": -1, "step": 2}})"), (Values{-1, 1, 3}));
-  EXPECT_EQ(values_of(R"({"dtype": "float32", "shape": [2, 3, 2], "data": {"kind": "axisIndex", "axis": 1, "step": 0.5}})"),
-            (Values{0, 0, 0.5, 0.5, 1, 1, 0, 0, 0.5, 0.5, 1, 1}));
-  EXPECT_EQ(values_of(R"({"dtype": "float32", "shape": [0, 3], "data": {"kind": "axisIndex", "axis": 0, "step": 1}})"), Values{});
-  const auto grid = values_of(R"({"dtype": "float32", "shape": [2], "data": {"kind": "grid", "seed": 0, "r": 2, "step": 0.25, "offset": 1}})");
-  EXPECT_EQ(grid, (Values{(static_cast<double>(0xe220a8397b1dcdafU % 5) - 2) * 0.25 + 1, (static_cast<double>(0x6e789e6aa1b965f4U % 5) - 2) * 0.25 + 1}));
-  EXPECT_EQ(values_of(R"({"dtype": "float32", "shape": [2], "data": {"kind": "fillFloat32", "sinStep": 0.5, "cosStep": 0.25, "scale": 2}})"),
-            (Values{2, static_cast<double>(static_cast<float>((std::sin(0.5) + std::cos(0.25)) * 2))}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "int32", "shape": [3], "data": {"kind": "values", "values": [1, -2, 3]}})"),
+      (Values{1, -2, 3}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "float32", "shape": [2], "data": {"kind": "values", "values": ["inf", "-inf"]}})"),
+      (Values{kInfinity, -kInfinity}));
+  EXPECT_TRUE(std::isnan(values_of(
+      R"({"dtype": "float16", "shape": [4], "data": {"kind": "values", "values": {"$ref": "#/fixtureArrays/f"}}})")
+                             [3]));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "bool", "shape": [2], "data": {"kind": "values", "values": [true, false]}})"),
+      (Values{1, 0}));
+  EXPECT_EQ(
+      values_of(R"({"dtype": "uint8", "shape": [2, 2], "data": {"kind": "const", "value": 7}})"),
+      (Values{7, 7, 7, 7}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "int64", "shape": [3], "data": {"kind": "linear", "start": -1, "step": 2}})"),
+      (Values{-1, 1, 3}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "float32", "shape": [2, 3, 2], "data": {"kind": "axisIndex", "axis": 1, "step": 0.5}})"),
+      (Values{0, 0, 0.5, 0.5, 1, 1, 0, 0, 0.5, 0.5, 1, 1}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "float32", "shape": [0, 3], "data": {"kind": "axisIndex", "axis": 0, "step": 1}})"),
+      Values{});
+  const auto grid = values_of(
+      R"({"dtype": "float32", "shape": [2], "data": {"kind": "grid", "seed": 0, "r": 2, "step": 0.25, "offset": 1}})");
+  EXPECT_EQ(grid, (Values{(static_cast<double>(0xe220a8397b1dcdafU % 5) - 2) * 0.25 + 1,
+                          (static_cast<double>(0x6e789e6aa1b965f4U % 5) - 2) * 0.25 + 1}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "float32", "shape": [2], "data": {"kind": "fillFloat32", "sinStep": 0.5, "cosStep": 0.25, "scale": 2}})"),
+      (Values{2, static_cast<double>(static_cast<float>((std::sin(0.5) + std::cos(0.25)) * 2))}));
 }
 
 TEST(CaseData, NormalHasMeanZeroAndTheScale) {
-  const auto values = values_of(R"({"dtype": "float32", "shape": [20000], "data": {"kind": "normal", "seed": 3, "scale": 2}})");
+  const auto values = values_of(
+      R"({"dtype": "float32", "shape": [20000], "data": {"kind": "normal", "seed": 3, "scale": 2}})");
   double sum = 0, squares = 0;
   for (const double value : values) {
     sum += value;
@@ -83,30 +112,44 @@ TEST(CaseData, NormalHasMeanZeroAndTheScale) {
   EXPECT_NEAR(std::sqrt(squares / count), 2, 0.05);
 }
 
-// One local block and a stride of 2 with two layouts: layout 0 keeps odd columns, layout 1 even ones.
+// One local block and a stride of 2 with two layouts: layout 0 keeps odd columns, layout 1 even
+// ones.
 TEST(CaseData, CsrBlockMask) {
-  const std::string mask = R"("data": {"kind": "csrBlockMask", "numLayout": 2, "maxBlocks": 4, "localBlocks": 1, "vertStride": 2, "part": )";
-  EXPECT_EQ(values_of(R"({"dtype": "int32", "shape": [2, 5], )" + mask + R"("rows"}})"), (Values{0, 1, 2, 4, 6, 0, 1, 3, 5, 8}));
+  const std::string mask =
+      R"("data": {"kind": "csrBlockMask", "numLayout": 2, "maxBlocks": 4, "localBlocks": 1, "vertStride": 2, "part": )";
+  EXPECT_EQ(values_of(R"({"dtype": "int32", "shape": [2, 5], )" + mask + R"("rows"}})"),
+            (Values{0, 1, 2, 4, 6, 0, 1, 3, 5, 8}));
   EXPECT_EQ(values_of(R"({"dtype": "int32", "shape": [2, 8], )" + mask + R"("cols"}})"),
             (Values{0, 1, 1, 2, 1, 3, -1, -1, 0, 0, 1, 0, 2, 0, 2, 3}));
   const auto wrong = read(R"({"dtype": "int32", "shape": [2, 4], )" + mask + R"("rows"}})");
   ASSERT_TRUE(wrong.has_value());
-  EXPECT_TRUE(contains(make_host_data((*wrong)[0].inputs[0].second).error().message, "2 rows of 5"));
+  EXPECT_TRUE(
+      contains(make_host_data((*wrong)[0].inputs[0].second).error().message, "2 rows of 5"));
 }
 
 TEST(CaseData, PokesComeLast) {
-  EXPECT_EQ(values_of(R"({"dtype": "float32", "shape": [5], "data": {"kind": "const", "value": 1}, "pokeRange": [[1, 3, 9]], "poke": [[2, 5], [4, "inf"]]})"),
-            (Values{1, 9, 9, 1, kInfinity}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "float32", "shape": [5], "data": {"kind": "const", "value": 1}, "pokeRange": [[1, 3, 9]], "poke": [[2, 5], [4, "inf"]]})"),
+      (Values{1, 9, 9, 1, kInfinity}));
 }
 
 TEST(CaseData, RoundsOnceToTheType) {
-  EXPECT_EQ(values_of(R"({"dtype": "float16", "shape": [3], "data": {"kind": "values", "values": [2049, 2051, 70000]}})"), (Values{2048, 2052, kInfinity}));
-  EXPECT_EQ(values_of(R"({"dtype": "int32", "shape": [2], "data": {"kind": "values", "values": [0.5, 1.5]}})"), (Values{0, 2}));
-  for (const char* tensor : {R"({"dtype": "uint8", "shape": [1], "data": {"kind": "const", "value": 256}})",
-                             R"({"dtype": "int8", "shape": [1], "data": {"kind": "const", "value": -129}})",
-                             R"({"dtype": "uint32", "shape": [1], "data": {"kind": "const", "value": -1}})",
-                             R"({"dtype": "int64", "shape": [1], "data": {"kind": "const", "value": 9223372036854775808}})",
-                             R"({"dtype": "int32", "shape": [1], "data": {"kind": "const", "value": "nan"}})"}) {
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "float16", "shape": [3], "data": {"kind": "values", "values": [2049, 2051, 70000]}})"),
+      (Values{2048, 2052, kInfinity}));
+  EXPECT_EQ(
+      values_of(
+          R"({"dtype": "int32", "shape": [2], "data": {"kind": "values", "values": [0.5, 1.5]}})"),
+      (Values{0, 2}));
+  for (
+      const char* tensor :
+      {R"({"dtype": "uint8", "shape": [1], "data": {"kind": "const", "value": 256}})",
+       R"({"dtype": "int8", "shape": [1], "data": {"kind": "const", "value": -129}})",
+       R"({"dtype": "uint32", "shape": [1], "data": {"kind": "const", "value": -1}})",
+       R"({"dtype": "int64", "shape": [1], "data": {"kind": "const", "value": 9223372036854775808}})",
+       R"({"dtype": "int32", "shape": [1], "data": {"kind": "const", "value": "nan"}})"}) {
     const auto cases = read(tensor);
     ASSERT_TRUE(cases.has_value()) << tensor;
     const auto data = make_host_data((*cases)[0].inputs[0].second);
@@ -116,14 +159,19 @@ TEST(CaseData, RoundsOnceToTheType) {
 }
 
 TEST(CaseData, RefusesHugeTensors) {
-  const auto cases = read(R"({"dtype": "float32", "shape": [1000000, 1000000], "data": {"kind": "const", "value": 0}})");
+  const auto cases = read(
+      R"({"dtype": "float32", "shape": [1000000, 1000000], "data": {"kind": "const", "value": 0}})");
   ASSERT_TRUE(cases.has_value());
   EXPECT_EQ(make_host_data((*cases)[0].inputs[0].second).error().code, "limit/buffer");
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float32", "shape": [9007199254740992, 9007199254740992], "data": {"kind": "const", "value": 0}})"), "too large"));
+  EXPECT_TRUE(contains(
+      error_of(
+          R"({"dtype": "float32", "shape": [9007199254740992, 9007199254740992], "data": {"kind": "const", "value": 0}})"),
+      "too large"));
 }
 
 TEST(Cases, ReadsExpectations) {
-  const auto cases = read(R"({"dtype": "float32", "shape": [], "data": {"kind": "const", "value": 0}})", R"(
+  const auto cases =
+      read(R"({"dtype": "float32", "shape": [], "data": {"kind": "const", "value": 0}})", R"(
       "attrs": {"a": 1}, "args": {"b": 2}, "tunables": {"c": 3}, "unchanged": ["z"], "skipGpu": {"category": "todo", "reason": "later"},
       "provenance": {"source": "here"},
       "outputs": {
@@ -147,9 +195,10 @@ TEST(Cases, ReadsExpectations) {
 }
 
 TEST(Cases, ReadsErrors) {
-  constexpr std::string_view kTensor = R"({"dtype": "float32", "shape": [2], "data": {"kind": "values", "values": [1, 2, 3]}})";
+  constexpr std::string_view kTensor =
+      R"({"dtype": "float32", "shape": [2], "data": {"kind": "values", "values": [1, 2, 3]}})";
   EXPECT_TRUE(contains(error_of(kTensor), "has 3 values; the shape (2) needs 2"));
-  EXPECT_EQ(error_of(kTensor, R"("error": "request/length")"), "");     // wrong on purpose
+  EXPECT_EQ(error_of(kTensor, R"("error": "request/length")"), "");  // wrong on purpose
   EXPECT_EQ(*(*read(kTensor, R"("error": true)"))[0].error, "");
   EXPECT_EQ(error_of(kTensor, R"("error": "request/")"), "");
   EXPECT_TRUE(contains(error_of(kTensor, R"("error": "request/nosuch")"), "neither an error code"));
@@ -157,27 +206,51 @@ TEST(Cases, ReadsErrors) {
 }
 
 TEST(Cases, RefusesWhatItDoesNotKnow) {
-  constexpr std::string_view kTensor = R"({"dtype": "float32", "shape": [1], "data": {"kind": "const", "value": 0}})";
+  constexpr std::string_view kTensor =
+      R"({"dtype": "float32", "shape": [1], "data": {"kind": "const", "value": 0}})";
   EXPECT_TRUE(contains(error_of(kTensor, R"("outputs": {}, "extra": 1)"), "extra"));
-  EXPECT_TRUE(contains(error_of(kTensor, R"("outputs": {"y": {}})"), "cases[0].outputs.y: needs a shape"));
-  EXPECT_TRUE(contains(error_of(kTensor, R"("outputs": {"y": {"shape": [1], "samples": [[1, 0]]}})"), "samples[0][0]"));
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float64", "shape": [1], "data": {"kind": "const", "value": 0}})"), "float64"));
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float32", "shape": [1], "data": {"kind": "random"}})"), "'random' is not a kind"));
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float32", "shape": [1], "data": {"kind": "const", "value": 0, "seed": 1}})"), "seed"));
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float32", "shape": [-1], "data": {"kind": "const", "value": 0}})"), "shape[0]"));
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float32", "shape": [1], "data": {"kind": "input", "port": "x"}})"), "expectations only"));
-  EXPECT_TRUE(contains(error_of(R"({"dtype": "float32", "shape": [1], "data": {"kind": "values", "values": {"$ref": "#/fixtureArrays/g"}}})"), "fixture"));
-  const auto twice = read_tests(parse(R"({"cases": [{"name": "a", "inputs": {}, "outputs": {}}, {"name": "a", "inputs": {}, "outputs": {}}]})"));
+  EXPECT_TRUE(
+      contains(error_of(kTensor, R"("outputs": {"y": {}})"), "cases[0].outputs.y: needs a shape"));
+  EXPECT_TRUE(
+      contains(error_of(kTensor, R"("outputs": {"y": {"shape": [1], "samples": [[1, 0]]}})"),
+               "samples[0][0]"));
+  EXPECT_TRUE(contains(
+      error_of(R"({"dtype": "float64", "shape": [1], "data": {"kind": "const", "value": 0}})"),
+      "float64"));
+  EXPECT_TRUE(
+      contains(error_of(R"({"dtype": "float32", "shape": [1], "data": {"kind": "random"}})"),
+               "'random' is not a kind"));
+  EXPECT_TRUE(contains(
+      error_of(
+          R"({"dtype": "float32", "shape": [1], "data": {"kind": "const", "value": 0, "seed": 1}})"),
+      "seed"));
+  EXPECT_TRUE(contains(
+      error_of(R"({"dtype": "float32", "shape": [-1], "data": {"kind": "const", "value": 0}})"),
+      "shape[0]"));
+  EXPECT_TRUE(contains(
+      error_of(R"({"dtype": "float32", "shape": [1], "data": {"kind": "input", "port": "x"}})"),
+      "expectations only"));
+  EXPECT_TRUE(contains(
+      error_of(
+          R"({"dtype": "float32", "shape": [1], "data": {"kind": "values", "values": {"$ref": "#/fixtureArrays/g"}}})"),
+      "fixture"));
+  const auto twice = read_tests(parse(
+      R"({"cases": [{"name": "a", "inputs": {}, "outputs": {}}, {"name": "a", "inputs": {}, "outputs": {}}]})"));
   EXPECT_TRUE(contains(twice.error().message, "twice"));
 }
 
 TEST(Cases, ReadsBenchmarks) {
-  const auto benches = read_benches(parse(R"({"cases": [{"name": "b", "inputs": {"x": {"dtype": "float16", "shape": [8]}}, "outputs": ["y"],
+  const auto benches = read_benches(parse(
+      R"({"cases": [{"name": "b", "inputs": {"x": {"dtype": "float16", "shape": [8]}}, "outputs": ["y"],
       "bytes": "numel(shapes.x) * 4", "flops": 10, "tags": ["model"]}]})"));
   ASSERT_TRUE(benches.has_value()) << benches.error().to_string();
   EXPECT_TRUE(std::holds_alternative<NormalValues>((*benches)[0].inputs[0].second.data));
   EXPECT_EQ((*benches)[0].bytes->source(), Json("numel(shapes.x) * 4"));
-  EXPECT_TRUE(contains(read_benches(parse(R"({"cases": [{"name": "b", "inputs": {}, "bytes": "1 +"}]})")).error().message, "bytes"));
+  EXPECT_TRUE(
+      contains(read_benches(parse(R"({"cases": [{"name": "b", "inputs": {}, "bytes": "1 +"}]})"))
+                   .error()
+                   .message,
+               "bytes"));
 }
 
 }  // namespace

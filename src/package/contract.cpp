@@ -29,14 +29,16 @@ Result<std::string> read_optional_text(const Cursor& object, std::string_view ke
 Result<std::string> read_code(const Cursor& object) {
   WGK_ASSIGN(const Cursor member, object.require("code"));
   WGK_ASSIGN(std::string code, member.string());
-  if (!code.starts_with("request/") || find_error_code(code) == nullptr) return member.fail("'" + code + "' is not a known code request/...");
+  if (!code.starts_with("request/") || find_error_code(code) == nullptr)
+    return member.fail("'" + code + "' is not a known code request/...");
   return code;
 }
 
 Result<expr::Expression> read_expression(const Cursor& member) {
   WGK_ASSIGN(std::string text, member.string());
   expr::Expression expression(std::move(text));
-  if (const Status syntax = expression.syntax(); !syntax) return member.fail(syntax.error().message);
+  if (const Status syntax = expression.syntax(); !syntax)
+    return member.fail(syntax.error().message);
   return expression;
 }
 
@@ -49,7 +51,8 @@ Status read_when(const Cursor& object, std::optional<expr::Expression>& when) {
 
 Result<expr::Rule> read_bound(const Cursor& object, std::string_view key) {
   WGK_ASSIGN(const Cursor member, object.require(key));
-  if (!member.value().is_string() && !member.value().is_number()) return member.fail("must be an expression or a number");
+  if (!member.value().is_string() && !member.value().is_number())
+    return member.fail("must be an expression or a number");
   expr::Rule rule(member.value());
   if (const Status syntax = rule.syntax(); !syntax) return member.fail(syntax.error().message);
   return rule;
@@ -73,14 +76,16 @@ Result<ContractRule> read_rule(const Cursor& cursor, const std::vector<ContractR
     WGK_ASSIGN(const std::vector<Cursor> items, member->items());
     for (const Cursor& item : items) {
       WGK_ASSIGN(std::string need, item.string());
-      if (!std::ranges::contains(earlier, need, &ContractRule::id)) return item.fail("'" + need + "' is not the id of an earlier rule");
+      if (!std::ranges::contains(earlier, need, &ContractRule::id))
+        return item.fail("'" + need + "' is not the id of an earlier rule");
       needs.push_back(std::move(need));
     }
   }
   WGK_ASSIGN(const Cursor member, cursor.require("require"));
   WGK_ASSIGN(expr::Expression require, read_expression(member));
   WGK_ASSIGN(jinja::Template message, read_message(cursor));
-  ContractRule rule{std::move(id), std::move(code), std::move(port), std::move(needs), {}, std::move(require), std::move(message)};
+  ContractRule rule{std::move(id),      std::move(code),   std::move(port), std::move(needs), {},
+                    std::move(require), std::move(message)};
   WGK_TRY(read_when(cursor, rule.when));
   return rule;
 }
@@ -100,7 +105,8 @@ Status read_kind(const Cursor& cursor, ValueRule& rule) {
     WGK_ASSIGN(rule.columns, read_text(cursor, "columns"));
     return {};
   }
-  if (kind != "csrColumns") return cursor.fail("kind must be range, csrRows or csrColumns, got '" + kind + "'");
+  if (kind != "csrColumns")
+    return cursor.fail("kind must be range, csrRows or csrColumns, got '" + kind + "'");
   rule.kind = ValueRule::Kind::kCsrColumns;
   WGK_TRY(cursor.only({"id", "code", "port", "kind", "when", "message", "rows", "below"}));
   WGK_ASSIGN(rule.rows, read_text(cursor, "rows"));
@@ -110,7 +116,15 @@ Status read_kind(const Cursor& cursor, ValueRule& rule) {
 
 Result<ValueRule> read_value_rule(const Cursor& cursor) {
   WGK_ASSIGN(jinja::Template message, read_message(cursor));
-  ValueRule rule{.id = {}, .code = {}, .port = {}, .when = {}, .min = {}, .max = {}, .columns = {}, .rows = {}, .below = {},
+  ValueRule rule{.id = {},
+                 .code = {},
+                 .port = {},
+                 .when = {},
+                 .min = {},
+                 .max = {},
+                 .columns = {},
+                 .rows = {},
+                 .below = {},
                  .message = std::move(message)};
   WGK_ASSIGN(rule.id, read_text(cursor, "id"));
   WGK_ASSIGN(rule.code, read_code(cursor));
@@ -157,21 +171,25 @@ Status read_texts(const Cursor& cursor, Contract& contract) {
 
 template <class Rule>
 Status add(const Cursor& at, std::vector<Rule>& rules, Rule rule) {
-  if (std::ranges::contains(rules, rule.id, &Rule::id)) return at.fail("the id '" + rule.id + "' stands there twice");
+  if (std::ranges::contains(rules, rule.id, &Rule::id))
+    return at.fail("the id '" + rule.id + "' stands there twice");
   rules.push_back(std::move(rule));
   return {};
 }
 
 Status expect_port(const Manifest& manifest, const std::string& rule, const std::string& port) {
-  if (port.empty() || manifest.input(port) != nullptr || manifest.output(port) != nullptr) return {};
-  return failure(kCode, "rule '" + rule + "' names the port '" + port + "', which the manifest does not have");
+  if (port.empty() || manifest.input(port) != nullptr || manifest.output(port) != nullptr)
+    return {};
+  return failure(
+      kCode, "rule '" + rule + "' names the port '" + port + "', which the manifest does not have");
 }
 
 }  // namespace
 
 Result<Contract> read_contract(const Json& json) {
   const Cursor cursor(json, "", kCode);
-  WGK_TRY(cursor.only({"contract", "description", "ports", "attributes", "variants", "rules", "values"}));
+  WGK_TRY(cursor.only(
+      {"contract", "description", "ports", "attributes", "variants", "rules", "values"}));
   WGK_ASSIGN(const Cursor version, cursor.require("contract"));
   WGK_TRY(version.integer(1, 1));
   Contract contract;
@@ -194,17 +212,22 @@ Result<Contract> read_contract(const Json& json) {
 }
 
 Status check_contract(const Contract& contract, const Manifest& manifest) {
-  for (const auto& [port, text] : contract.ports) WGK_TRY(expect_port(manifest, "ports." + port, port));
+  for (const auto& [port, text] : contract.ports)
+    WGK_TRY(expect_port(manifest, "ports." + port, port));
   for (const auto& [name, text] : contract.attributes) {
-    if (std::ranges::contains(manifest.attributes, name, &std::pair<std::string, Attribute>::first)) continue;
+    if (std::ranges::contains(manifest.attributes, name, &std::pair<std::string, Attribute>::first))
+      continue;
     return failure(kCode, "attributes." + name + ": the manifest has no such attribute");
   }
   for (const auto& [id, text] : contract.variants) {
-    if (manifest.variant(id) == nullptr) return failure(kCode, "variants." + id + ": the manifest has no such variant");
+    if (manifest.variant(id) == nullptr)
+      return failure(kCode, "variants." + id + ": the manifest has no such variant");
   }
-  for (const ContractRule& rule : contract.rules) WGK_TRY(expect_port(manifest, rule.id, rule.port));
+  for (const ContractRule& rule : contract.rules)
+    WGK_TRY(expect_port(manifest, rule.id, rule.port));
   for (const ValueRule& rule : contract.values) {
-    for (const std::string& port : {rule.port, rule.columns, rule.rows}) WGK_TRY(expect_port(manifest, rule.id, port));
+    for (const std::string& port : {rule.port, rule.columns, rule.rows})
+      WGK_TRY(expect_port(manifest, rule.id, port));
   }
   return {};
 }

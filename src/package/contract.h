@@ -27,10 +27,10 @@ struct ValueRule {
   std::string id, code, port;
   Kind kind = Kind::kRange;
   std::optional<expr::Expression> when;
-  std::optional<expr::Rule> min, max;            // kRange
-  std::string columns;                           // kCsrRows
-  std::string rows;                              // kCsrColumns
-  std::optional<expr::Rule> below;               // kCsrColumns
+  std::optional<expr::Rule> min, max;  // kRange
+  std::string columns;                 // kCsrRows
+  std::string rows;                    // kCsrColumns
+  std::optional<expr::Rule> below;     // kCsrColumns
   jinja::Template message;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant families: lists of cases or tables of two axes, multiplied with templates (format.md b.5).
+// Variant families: lists of cases or tables of two axes, multiplied with templates (format.md
+// b.5).
 #include <algorithm>
 #include <array>
 
@@ -10,7 +11,7 @@
 namespace wgk::package {
 namespace {
 
-using Record = Json::Object;   // placeholder -> value
+using Record = Json::Object;  // placeholder -> value
 
 const Json* find_value(const Record& record, std::string_view key) {
   const auto found = std::ranges::find(record, key, &Json::Member::first);
@@ -27,7 +28,8 @@ std::size_t placeholder_length(std::string_view text) {
 
 class Substitution {
  public:
-  Substitution(const Record& values, std::string place) : values_(values), place_(std::move(place)) {}
+  Substitution(const Record& values, std::string place)
+      : values_(values), place_(std::move(place)) {}
 
   Result<Json> variant(const Json& source) {
     WGK_ASSIGN(std::optional<Json> result, any(source));
@@ -48,7 +50,8 @@ class Substitution {
   // The value that a text which is nothing but one placeholder stands for.
   const Json* whole(const Json& source) const {
     const std::string* text = source.if_string();
-    if (text == nullptr || text->empty() || placeholder_length(*text) != text->size()) return nullptr;
+    if (text == nullptr || text->empty() || placeholder_length(*text) != text->size())
+      return nullptr;
     return find_value(values_, std::string_view(*text).substr(1, text->size() - 2));
   }
 
@@ -56,7 +59,8 @@ class Substitution {
     if (const Json* value = whole(Json(text))) {
       if (!value->is_null()) return std::optional(*value);
       const bool in_list = !path_.empty() && !path_.back();
-      if (in_list) return fail("null for '" + text + "' cannot remove " + where() + "; an empty list would");
+      if (in_list)
+        return fail("null for '" + text + "' cannot remove " + where() + "; an empty list would");
       if (path_.empty() || *path_.back() == "id" || (path_.size() == 1 && *path_[0] == "passes")) {
         return fail("null for '" + text + "' cannot remove " + where());
       }
@@ -79,7 +83,8 @@ class Substitution {
         continue;
       }
       if (value->is_null() || value->is_array() || value->is_object()) {
-        return fail("'" + std::string(rest.substr(0, length)) + "' at " + where() + " must be the whole text to stand for " + json::write(*value));
+        return fail("'" + std::string(rest.substr(0, length)) + "' at " + where() +
+                    " must be the whole text to stand for " + json::write(*value));
       }
       out += value->is_string() ? *value->if_string() : json::write(*value);
       rest.remove_prefix(length);
@@ -109,7 +114,8 @@ class Substitution {
     for (const auto& [source, value] : members) {
       path_.emplace_back(source);
       WGK_ASSIGN(std::string key, fill(source));
-      if (std::ranges::contains(keys, key)) return fail("the key '" + key + "' arises twice at " + where());
+      if (std::ranges::contains(keys, key))
+        return fail("the key '" + key + "' arises twice at " + where());
       keys.push_back(key);
       WGK_ASSIGN(std::optional<Json> result, any(value));
       if (result) out.emplace_back(std::move(key), *std::move(result));
@@ -148,11 +154,14 @@ class Substitution {
     return text;
   }
 
-  std::unexpected<Error> fail(std::string message) const { return failure(kManifestError, place_ + ": " + std::move(message)); }
+  std::unexpected<Error> fail(std::string message) const {
+    return failure(kManifestError, place_ + ": " + std::move(message));
+  }
 
   const Record& values_;
   std::string place_;
-  std::vector<std::optional<std::string>> path_;   // keys on the way; nothing for the element of a list
+  std::vector<std::optional<std::string>>
+      path_;  // keys on the way; nothing for the element of a list
 };
 
 Status check_keys(const Cursor& record) {
@@ -164,7 +173,8 @@ Status check_keys(const Cursor& record) {
 
 Result<std::vector<Cursor>> non_empty_items(const Cursor& list, std::string_view what) {
   const Json::Array* array = list.value().if_array();
-  if (array == nullptr || array->empty()) return list.fail("must be a non-empty list of " + std::string(what));
+  if (array == nullptr || array->empty())
+    return list.fail("must be a non-empty list of " + std::string(what));
   return list.items();
 }
 
@@ -183,12 +193,13 @@ Result<std::vector<Record>> read_cases(const Cursor& family) {
 
 struct Axis {
   std::string name;
-  std::vector<std::string> keys;     // of its entries
+  std::vector<std::string> keys;  // of its entries
   std::vector<Record> values;
 };
 using Cell = std::array<std::string, 2>;
 
-Result<Axis> read_axis(const std::string& name, const Cursor& list, const std::vector<std::string>& names,
+Result<Axis> read_axis(const std::string& name, const Cursor& list,
+                       const std::vector<std::string>& names,
                        std::vector<std::pair<std::string, std::string>>& owners) {
   if (!is_identifier(name)) return list.fail("the axis name '" + name + "' is not an identifier");
   WGK_ASSIGN(const std::vector<Cursor> items, non_empty_items(list, "records"));
@@ -198,13 +209,16 @@ Result<Axis> read_axis(const std::string& name, const Cursor& list, const std::v
     WGK_ASSIGN(const Cursor key, item.require("$key"));
     WGK_ASSIGN(std::string text, key.string());
     if (!is_identifier(text)) return key.fail("'" + text + "' is not an identifier");
-    if (std::ranges::contains(axis.keys, text)) return key.fail("'" + text + "' stands in the axis twice");
+    if (std::ranges::contains(axis.keys, text))
+      return key.fail("'" + text + "' stands in the axis twice");
     axis.keys.push_back(std::move(text));
     Record& values = axis.values.emplace_back();
     for (const auto& [value_name, value] : *item.value().if_object()) {
       if (value_name == "$key") continue;
-      if (std::ranges::contains(names, value_name)) return item.fail("the value '" + value_name + "' has the name of an axis");
-      const auto owner = std::ranges::find(owners, value_name, &std::pair<std::string, std::string>::first);
+      if (std::ranges::contains(names, value_name))
+        return item.fail("the value '" + value_name + "' has the name of an axis");
+      const auto owner =
+          std::ranges::find(owners, value_name, &std::pair<std::string, std::string>::first);
       if (owner == owners.end()) {
         owners.emplace_back(value_name, name);
       } else if (owner->second != name) {
@@ -223,12 +237,15 @@ Result<Cell> read_selector(const Cursor& record, const std::vector<Axis>& axes) 
   for (std::size_t i = 0; i < 2; ++i) {
     WGK_ASSIGN(const Cursor key, record.require(axes[i].name));
     WGK_ASSIGN(cell[i], key.string());
-    if (!std::ranges::contains(axes[i].keys, cell[i])) return key.fail("'" + cell[i] + "' is not a key of axis '" + axes[i].name + "'");
+    if (!std::ranges::contains(axes[i].keys, cell[i]))
+      return key.fail("'" + cell[i] + "' is not a key of axis '" + axes[i].name + "'");
   }
   return cell;
 }
 
-std::string cell_text(const Cell& cell) { return "('" + cell[0] + "', '" + cell[1] + "')"; }
+std::string cell_text(const Cell& cell) {
+  return "('" + cell[0] + "', '" + cell[1] + "')";
+}
 
 Result<std::vector<Cell>> read_excluded(const Cursor& family, const std::vector<Axis>& axes) {
   std::vector<Cell> excluded;
@@ -237,8 +254,10 @@ Result<std::vector<Cell>> read_excluded(const Cursor& family, const std::vector<
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   for (const Cursor& item : items) {
     WGK_ASSIGN(const Cell cell, read_selector(item, axes));
-    if (item.value().if_object()->size() != 2) return item.fail("must name the two axes and nothing else");
-    if (std::ranges::contains(excluded, cell)) return item.fail("the cell " + cell_text(cell) + " is excluded twice");
+    if (item.value().if_object()->size() != 2)
+      return item.fail("must name the two axes and nothing else");
+    if (std::ranges::contains(excluded, cell))
+      return item.fail("the cell " + cell_text(cell) + " is excluded twice");
     excluded.push_back(cell);
   }
   return excluded;
@@ -255,7 +274,8 @@ void put(Record& record, const Record& more) {
   }
 }
 
-Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family, const std::vector<Axis>& axes,
+Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family,
+                                                            const std::vector<Axis>& axes,
                                                             const std::vector<Cell>& excluded) {
   std::vector<std::pair<Cell, Record>> overrides;
   const std::optional<Cursor> member = family.find("cases");
@@ -266,7 +286,8 @@ Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family
     if (std::ranges::contains(overrides, cell, &std::pair<Cell, Record>::first)) {
       return item.fail("the cell " + cell_text(cell) + " is overridden twice");
     }
-    if (std::ranges::contains(excluded, cell)) return item.fail("the cell " + cell_text(cell) + " is excluded");
+    if (std::ranges::contains(excluded, cell))
+      return item.fail("the cell " + cell_text(cell) + " is excluded");
     WGK_TRY(check_keys(item));
     Record values;
     for (const auto& [key, value] : *item.value().if_object()) {
@@ -280,9 +301,10 @@ Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family
 Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table) {
   WGK_TRY(expect_object(table));
   WGK_ASSIGN(const auto members, table.members());
-  if (members.size() != 2) return table.fail("must have exactly two axes, got " + std::to_string(members.size()));
+  if (members.size() != 2)
+    return table.fail("must have exactly two axes, got " + std::to_string(members.size()));
   const std::vector<std::string> names = {members[0].first, members[1].first};
-  std::vector<std::pair<std::string, std::string>> owners;   // value name -> axis
+  std::vector<std::pair<std::string, std::string>> owners;  // value name -> axis
   std::vector<Axis> axes;
   for (const auto& [name, list] : members) {
     WGK_ASSIGN(Axis axis, read_axis(name, list, names, owners));
@@ -306,19 +328,23 @@ Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table
   return cells;
 }
 
-Status check_room(const Cursor& item, const std::vector<ExpandedVariant>& variants, const ManifestLimits& limits) {
+Status check_room(const Cursor& item, const std::vector<ExpandedVariant>& variants,
+                  const ManifestLimits& limits) {
   if (variants.size() < limits.max_variants) return {};
-  return failure("limit/count", item.path() + ": more than " + std::to_string(limits.max_variants) + " variants");
+  return failure("limit/count",
+                 item.path() + ": more than " + std::to_string(limits.max_variants) + " variants");
 }
 
-Status expand_family(const Cursor& family, const ManifestLimits& limits, std::vector<ExpandedVariant>& out) {
+Status expand_family(const Cursor& family, const ManifestLimits& limits,
+                     std::vector<ExpandedVariant>& out) {
   const std::optional<Cursor> axes = family.find("axes");
   WGK_TRY(axes ? family.only({"cases", "variants", "description", "axes", "exclude"})
                : family.only({"cases", "variants", "description"}));
   WGK_TRY(text_member(family, "description"));
   WGK_ASSIGN(const Cursor list, family.require("variants"));
   WGK_ASSIGN(const std::vector<Cursor> templates, non_empty_items(list, "variant templates"));
-  WGK_ASSIGN(const std::vector<Record> records, axes ? read_table(family, *axes) : read_cases(family));
+  WGK_ASSIGN(const std::vector<Record> records,
+             axes ? read_table(family, *axes) : read_cases(family));
   for (std::size_t i = 0; i < records.size(); ++i) {
     for (const Cursor& item : templates) {
       WGK_TRY(check_room(item, out, limits));
@@ -332,7 +358,8 @@ Status expand_family(const Cursor& family, const ManifestLimits& limits, std::ve
 
 }  // namespace
 
-Result<std::vector<ExpandedVariant>> expand_variants(const Cursor& manifest, const ManifestLimits& limits) {
+Result<std::vector<ExpandedVariant>> expand_variants(const Cursor& manifest,
+                                                     const ManifestLimits& limits) {
   const std::optional<Cursor> member = manifest.find("variants");
   if (!member || !member->value().is_array() || member->value().if_array()->empty()) {
     return manifest.fail("a manifest needs variants: a non-empty list");

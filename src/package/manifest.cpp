@@ -21,17 +21,20 @@ constexpr std::pair<std::string_view, std::string_view> kOlderKeys[] = {
 
 Status check_keys(const Cursor& manifest) {
   for (const auto& [key, advice] : kOlderKeys) {
-    if (const auto member = manifest.find(key)) return member->fail("is an older key; " + std::string(advice));
+    if (const auto member = manifest.find(key))
+      return member->fail("is an older key; " + std::string(advice));
   }
-  return manifest.only({"$schema", "domain", "name", "description", "conformance", "sinceVersion", "inputs", "outputs", "args",
-                        "attributes", "attributeConstraints", "typeConstraints", "tunables", "derive", "when", "requires",
-                        "bindings", "variants", "onnx"});
+  return manifest.only({"$schema", "domain", "name", "description", "conformance", "sinceVersion",
+                        "inputs", "outputs", "args", "attributes", "attributeConstraints",
+                        "typeConstraints", "tunables", "derive", "when", "requires", "bindings",
+                        "variants", "onnx"});
 }
 
 Status read_head(const Cursor& cursor, Manifest& manifest) {
   if (const auto domain = cursor.find("domain"); domain && !domain->value().is_null()) {
     WGK_ASSIGN(manifest.domain, domain->string());
-    if (!is_domain(manifest.domain)) return domain->fail("'" + manifest.domain + "' is not a dotted domain");
+    if (!is_domain(manifest.domain))
+      return domain->fail("'" + manifest.domain + "' is not a dotted domain");
   }
   WGK_ASSIGN(const Cursor name, cursor.require("name"));
   WGK_ASSIGN(manifest.name, name.string());
@@ -45,7 +48,8 @@ Status read_head(const Cursor& cursor, Manifest& manifest) {
   WGK_TRY(check_keys(cursor));
   WGK_ASSIGN(manifest.description, text_member(cursor, "description"));
   if (const auto version = cursor.find("sinceVersion"); version && version->value().is_number()) {
-    if (const auto number = version->integer(INT32_MIN, INT32_MAX)) manifest.since_version = *number;
+    if (const auto number = version->integer(INT32_MIN, INT32_MAX))
+      manifest.since_version = *number;
   }
   return {};
 }
@@ -56,11 +60,13 @@ Status check_ports(const Cursor& cursor, const Manifest& manifest) {
     const auto input = std::ranges::find(manifest.inputs, output.key, &Port::key);
     if (input == manifest.inputs.end()) continue;
     if (input->dtype != output.dtype || input->storage != output.storage) {
-      return cursor.fail("the in-place tensor '" + output.key + "' must have the same dtype and storage under inputs and outputs");
+      return cursor.fail("the in-place tensor '" + output.key +
+                         "' must have the same dtype and storage under inputs and outputs");
     }
   }
   for (const auto& [name, arg] : manifest.args) {
-    if (std::ranges::contains(manifest.inputs, name, &Port::key) || std::ranges::contains(manifest.outputs, name, &Port::key)) {
+    if (std::ranges::contains(manifest.inputs, name, &Port::key) ||
+        std::ranges::contains(manifest.outputs, name, &Port::key)) {
       return cursor.fail("the argument '" + name + "' has the name of a port");
     }
   }
@@ -70,19 +76,25 @@ Status check_ports(const Cursor& cursor, const Manifest& manifest) {
 bool is_opaque_int64(const Port& port, const Manifest& manifest) {
   if (port.storage) return *port.storage == DType::i64;
   if (port.concrete) return *port.concrete == DType::i64;
-  const auto found = std::ranges::find(manifest.type_constraints, port.dtype, &std::pair<std::string, std::vector<DType>>::first);
+  const auto found = std::ranges::find(manifest.type_constraints, port.dtype,
+                                       &std::pair<std::string, std::vector<DType>>::first);
   return found != manifest.type_constraints.end() && found->second == std::vector{DType::i64};
 }
 
 Result<Symbols> collect_symbols(const Cursor& cursor, const Manifest& manifest) {
   Symbols symbols;
-  for (const auto& [variable, dtypes] : manifest.type_constraints) symbols.type_variables.insert(variable);
+  for (const auto& [variable, dtypes] : manifest.type_constraints)
+    symbols.type_variables.insert(variable);
   for (const Port& port : manifest.inputs) {
-    symbols.ports[port.key] = {.port = &port, .is_input = true, .is_output = false, .opaque_int64 = is_opaque_int64(port, manifest)};
+    symbols.ports[port.key] = {.port = &port,
+                               .is_input = true,
+                               .is_output = false,
+                               .opaque_int64 = is_opaque_int64(port, manifest)};
   }
   for (const Port& port : manifest.outputs) {
     Symbols::PortInfo& info = symbols.ports[port.key];
-    if (info.port == nullptr) info = {.port = &port, .opaque_int64 = is_opaque_int64(port, manifest)};
+    if (info.port == nullptr)
+      info = {.port = &port, .opaque_int64 = is_opaque_int64(port, manifest)};
     info.is_output = true;
   }
   WGK_TRY(read_shared_entries(cursor, symbols));
@@ -91,13 +103,15 @@ Result<Symbols> collect_symbols(const Cursor& cursor, const Manifest& manifest) 
   return symbols;
 }
 
-Status read_variants(const Cursor& cursor, const Symbols& symbols, const ManifestLimits& limits, Manifest& manifest) {
+Status read_variants(const Cursor& cursor, const Symbols& symbols, const ManifestLimits& limits,
+                     Manifest& manifest) {
   WGK_ASSIGN(const std::vector<ExpandedVariant> expanded, expand_variants(cursor, limits));
   std::set<std::string, std::less<>> ids;
   for (const ExpandedVariant& item : expanded) {
     const Cursor at(item.json, item.path, kManifestError);
     WGK_ASSIGN(Variant variant, read_variant(at, manifest.variants.size(), symbols, limits));
-    if (!ids.insert(variant.id).second) return at.fail("the variant id '" + variant.id + "' stands there twice");
+    if (!ids.insert(variant.id).second)
+      return at.fail("the variant id '" + variant.id + "' stands there twice");
     manifest.variants.push_back(std::move(variant));
   }
   return check_ranks(manifest.variants);
@@ -130,9 +144,13 @@ std::vector<const Pass*> passes_of(const Variant& variant) {
   return passes;
 }
 
-const Port* Manifest::input(std::string_view key_or_onnx) const { return find_port(inputs, key_or_onnx); }
+const Port* Manifest::input(std::string_view key_or_onnx) const {
+  return find_port(inputs, key_or_onnx);
+}
 
-const Port* Manifest::output(std::string_view key_or_onnx) const { return find_port(outputs, key_or_onnx); }
+const Port* Manifest::output(std::string_view key_or_onnx) const {
+  return find_port(outputs, key_or_onnx);
+}
 
 const Variant* Manifest::variant(std::string_view id) const {
   const auto found = std::ranges::find(variants, id, &Variant::id);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// manifest.json as typed values (format.md b): normalised, families expanded, cross-references checked.
+// manifest.json as typed values (format.md b): normalised, families expanded, cross-references
+// checked.
 #pragma once
 
 #include <array>
@@ -28,16 +29,16 @@ enum class Narrowing { kChecked, kSaturating };
 
 // A tensor port. The same key under inputs and outputs is one in-place tensor.
 struct Port {
-  std::string key;                       // bind key
-  std::string onnx;                      // upstream name, may be empty
-  std::string dtype;                     // type variable or logical dtype name; empty: unchecked
-  std::optional<DType> concrete;         // when `dtype` names a logical dtype
-  Json rank;                             // documentation only
+  std::string key;                // bind key
+  std::string onnx;               // upstream name, may be empty
+  std::string dtype;              // type variable or logical dtype name; empty: unchecked
+  std::optional<DType> concrete;  // when `dtype` names a logical dtype
+  Json rank;                      // documentation only
   bool optional = false;
-  std::optional<Rule> shape;             // outputs: inference rule
-  std::optional<DType> storage;          // physical dtype where it differs
+  std::optional<Rule> shape;     // outputs: inference rule
+  std::optional<DType> storage;  // physical dtype where it differs
   std::optional<Narrowing> narrowing;
-  bool packed = false;                   // uint8, four per word
+  bool packed = false;  // uint8, four per word
   std::string description;
 };
 
@@ -52,7 +53,7 @@ struct Arg {
 struct Attribute {
   std::optional<Json> default_value;
   std::string description;
-  bool required = false;                 // attributeConstraints
+  bool required = false;  // attributeConstraints
   std::optional<std::vector<Json>> values;
 };
 
@@ -65,7 +66,7 @@ struct Requires {
   std::vector<std::string> features;
   Named<double> limits;
   std::optional<int> subgroup_min_size;
-  std::vector<MatrixPattern> matrix_configs;   // empty: none demanded
+  std::vector<MatrixPattern> matrix_configs;  // empty: none demanded
 };
 
 enum class BufferType { kReadOnlyStorage, kStorage, kUniform };
@@ -81,13 +82,13 @@ struct Field {
 
 // One binding of a pass with all defaults resolved as far as the manifest alone allows.
 struct BindingEntry {
-  std::string name;                      // WGSL variable
-  std::string arg;                       // port key that `arg` names (may be empty)
-  std::string scratch;                   // intermediate id that `scratch` names (may be empty)
+  std::string name;     // WGSL variable
+  std::string arg;      // port key that `arg` names (may be empty)
+  std::string scratch;  // intermediate id that `scratch` names (may be empty)
   std::optional<BufferType> buffer;
-  std::optional<Json> element_type;      // text, "$x" or number
-  std::optional<Json> length;            // positive int or "$x"
-  std::vector<Field> fields;             // uniform struct
+  std::optional<Json> element_type;  // text, "$x" or number
+  std::optional<Json> length;        // positive int or "$x"
+  std::vector<Field> fields;         // uniform struct
   std::string struct_name = "Params";
 };
 
@@ -100,13 +101,13 @@ struct Intermediate {
 
 struct Dispatch {
   enum class Form { kGrid, kThreads, kWorkgroups } form = Form::kGrid;
-  Rule x, y, z;                          // the grid; the short-hands have it written out, folded at 65535
-  Rule threads, workgroup_size;          // kThreads
-  Rule workgroups;                       // kWorkgroups
+  Rule x, y, z;                  // the grid; the short-hands have it written out, folded at 65535
+  Rule threads, workgroup_size;  // kThreads
+  Rule workgroups;               // kWorkgroups
 };
 
 struct ViewAlias {
-  std::string input, output;             // WGSL names
+  std::string input, output;  // WGSL names
 };
 
 struct Pass {
@@ -132,10 +133,10 @@ struct Repeat {
 struct Variant {
   std::string id, description;
   double priority = 0;
-  std::vector<Expression> when;          // manifest clauses first
+  std::vector<Expression> when;  // manifest clauses first
   std::vector<Expression> demote_when;
   std::vector<std::string> superseded_by;
-  Requires requirements;                 // manifest's merged in
+  Requires requirements;  // manifest's merged in
   Named<Json> tunables;
   Named<Rule> derive;
   std::vector<Intermediate> intermediates;
@@ -152,10 +153,10 @@ struct Manifest {
   Named<Arg> args;
   Named<Attribute> attributes;
   Named<std::vector<DType>> type_constraints;
-  Named<Json> tunables;                  // defaults
+  Named<Json> tunables;  // defaults
   Named<std::string> tunable_descriptions;
   Named<Rule> derive;
-  std::vector<Variant> variants;         // manifest order, families expanded
+  std::vector<Variant> variants;  // manifest order, families expanded
 
   std::string op_id() const { return domain + "." + name; }
   const Port* input(std::string_view key_or_onnx) const;

@@ -16,7 +16,9 @@ constexpr double kMaxSafeInteger = 9007199254740991.0;
 Result<std::string> read_size(const Cursor& size) {
   if (const std::string* text = size.value().if_string()) return *text;
   const double* number = size.value().if_number();
-  if (number != nullptr && *number >= 0 && *number <= kMaxSafeInteger && std::floor(*number) == *number) return number_text(*number);
+  if (number != nullptr && *number >= 0 && *number <= kMaxSafeInteger &&
+      std::floor(*number) == *number)
+    return number_text(*number);
   return size.fail("must be an expression or a non-negative integer");
 }
 
@@ -24,7 +26,8 @@ Result<Dispatch> read_grid(const Cursor& cursor) {
   WGK_TRY(cursor.only({"x", "y", "z"}));
   if (!cursor.find("x")) return cursor.fail("needs x");
   Dispatch dispatch;
-  for (const auto& [key, axis] : {std::pair{"x", &dispatch.x}, std::pair{"y", &dispatch.y}, std::pair{"z", &dispatch.z}}) {
+  for (const auto& [key, axis] :
+       {std::pair{"x", &dispatch.x}, std::pair{"y", &dispatch.y}, std::pair{"z", &dispatch.z}}) {
     const std::optional<Cursor> member = cursor.find(key);
     if (member) {
       WGK_TRY(read_size(*member));
@@ -47,11 +50,14 @@ Result<Dispatch> read_dispatch(const Cursor& pass) {
   const Cursor& cursor = *member;
   WGK_TRY(expect_object(cursor));
   if (cursor.find("gridStride")) {
-    return cursor.fail("has the older key 'gridStride'; write x = min(<count>, device.limits.maxComputeWorkgroupsPerDimension)");
+    return cursor.fail(
+        "has the older key 'gridStride'; write x = min(<count>, "
+        "device.limits.maxComputeWorkgroupsPerDimension)");
   }
   const std::optional<Cursor> threads = cursor.find("threads");
   const std::optional<Cursor> workgroups = cursor.find("workgroups");
-  if (threads && workgroups) return cursor.fail("has both 'threads' and 'workgroups'; only one form is allowed");
+  if (threads && workgroups)
+    return cursor.fail("has both 'threads' and 'workgroups'; only one form is allowed");
   if (!threads && !workgroups) return read_grid(cursor);
   Dispatch dispatch;
   if (workgroups) {
@@ -77,15 +83,21 @@ Status read_width(const Cursor& pass, Pass& result) {
   const std::optional<Cursor> member = pass.find("subgroupCollectivesWidth");
   if (!member) return {};
   const double* number = member->value().if_number();
-  const bool is_width = number != nullptr && std::ranges::contains(std::to_array({4.0, 8.0, 16.0, 32.0, 64.0, 128.0}), *number);
-  if (!is_width && member->value() != Json("portable")) return member->fail("must be \"portable\" or a power of two from 4 to 128");
+  const bool is_width =
+      number != nullptr &&
+      std::ranges::contains(std::to_array({4.0, 8.0, 16.0, 32.0, 64.0, 128.0}), *number);
+  if (!is_width && member->value() != Json("portable"))
+    return member->fail("must be \"portable\" or a power of two from 4 to 128");
   result.subgroup_collectives_width = is_width ? number_text(*number) : "portable";
   return {};
 }
 
-bool is_falsy(const Json& json) { return json.is_null() || json == Json(false) || json == Json(0) || json == Json(""); }
+bool is_falsy(const Json& json) {
+  return json.is_null() || json == Json(false) || json == Json(0) || json == Json("");
+}
 
-Result<std::vector<ViewAlias>> read_view_alias(const Cursor& pass, const std::vector<BindingEntry>& bindings) {
+Result<std::vector<ViewAlias>> read_view_alias(const Cursor& pass,
+                                               const std::vector<BindingEntry>& bindings) {
   std::vector<ViewAlias> pairs;
   const std::optional<Cursor> member = pass.find("viewAlias");
   if (!member || is_falsy(member->value())) return pairs;
@@ -105,7 +117,8 @@ Result<std::vector<ViewAlias>> read_view_alias(const Cursor& pass, const std::ve
     if (!is_bound_as(pair.input, BufferType::kReadOnlyStorage)) {
       return input.fail("'" + pair.input + "' is not a read-only-storage binding of the pass");
     }
-    if (!is_bound_as(pair.output, BufferType::kStorage)) return output.fail("'" + pair.output + "' is not a storage binding of the pass");
+    if (!is_bound_as(pair.output, BufferType::kStorage))
+      return output.fail("'" + pair.output + "' is not a storage binding of the pass");
     pairs.push_back(std::move(pair));
   }
   return pairs;
@@ -114,7 +127,9 @@ Result<std::vector<ViewAlias>> read_view_alias(const Cursor& pass, const std::ve
 Result<Pass> read_pass(const Cursor& cursor, std::size_t index, PassContext& context) {
   WGK_TRY(expect_object(cursor));
   if (++context.passes > context.max_passes) {
-    return failure("limit/count", cursor.path() + ": more than " + std::to_string(context.max_passes) + " passes in one variant");
+    return failure("limit/count", cursor.path() + ": more than " +
+                                      std::to_string(context.max_passes) +
+                                      " passes in one variant");
   }
   Pass pass;
   pass.id = "pass_" + std::to_string(index);
@@ -122,10 +137,12 @@ Result<Pass> read_pass(const Cursor& cursor, std::size_t index, PassContext& con
     WGK_ASSIGN(pass.id, text_member(cursor, "id", true));
   }
   for (const std::string_view key : {"source", "constants"}) {
-    if (cursor.find(key)) return cursor.fail("has the older key '" + std::string(key) + "'; a pass has shader and derive");
+    if (cursor.find(key))
+      return cursor.fail("has the older key '" + std::string(key) +
+                         "'; a pass has shader and derive");
   }
-  WGK_TRY(cursor.only({"id", "name", "shader", "derive", "bindings", "dispatch", "profile", "subgroupCollectivesWidth",
-                       "submitAfter", "viewAlias"}));
+  WGK_TRY(cursor.only({"id", "name", "shader", "derive", "bindings", "dispatch", "profile",
+                       "subgroupCollectivesWidth", "submitAfter", "viewAlias"}));
   WGK_ASSIGN(pass.name, text_member(cursor, "name", true));
   WGK_ASSIGN(const Cursor shader, cursor.require("shader"));
   WGK_ASSIGN(pass.shader, shader.string());
@@ -136,25 +153,29 @@ Result<Pass> read_pass(const Cursor& cursor, std::size_t index, PassContext& con
   WGK_ASSIGN(pass.bindings, read_pass_bindings(cursor, context.symbols, context.intermediates));
   WGK_ASSIGN(pass.derive, read_derive(cursor, context.symbols));
   if (const auto profile = cursor.find("profile")) {
-    for (const auto& [key, value] : loose_entries(*profile)) pass.profile.emplace_back(key, Rule(value.value()));
+    for (const auto& [key, value] : loose_entries(*profile))
+      pass.profile.emplace_back(key, Rule(value.value()));
   }
   WGK_ASSIGN(pass.view_alias, read_view_alias(cursor, pass.bindings));
   return pass;
 }
 
-Result<std::shared_ptr<const Repeat>> read_repeat(const Cursor& cursor, std::size_t index, PassContext& context) {
+Result<std::shared_ptr<const Repeat>> read_repeat(const Cursor& cursor, std::size_t index,
+                                                  PassContext& context) {
   auto group = std::make_shared<Repeat>();
   group->id = "repeat_" + std::to_string(index);
   if (const auto id = cursor.find("id"); id && !id->value().is_null()) {
     WGK_ASSIGN(group->id, id->string());
-    if (!is_stable_id(group->id)) return id->fail("'" + group->id + "' is not an id of letters, digits and underscores");
+    if (!is_stable_id(group->id))
+      return id->fail("'" + group->id + "' is not an id of letters, digits and underscores");
   }
   WGK_ASSIGN(const Cursor repeat, cursor.require("repeat"));
   WGK_TRY(expect_object(repeat));
   WGK_ASSIGN(const Cursor name, repeat.require("index"));
   WGK_ASSIGN(group->index, name.string());
   if (!is_identifier(group->index)) return name.fail("'" + group->index + "' is not an identifier");
-  if (group->index == "index" || group->index == "count") return name.fail("'" + group->index + "' is a member of every repeat");
+  if (group->index == "index" || group->index == "count")
+    return name.fail("'" + group->index + "' is a member of every repeat");
   if (std::ranges::contains(context.indices, group->index)) {
     return name.fail("'" + group->index + "' is the index of an enclosing repeat group");
   }
@@ -181,7 +202,8 @@ Result<Named<Rule>> read_derive(const Cursor& owner, const Symbols& symbols) {
   for (const auto& [name, value] : members) {
     if (!is_identifier(name)) return value.fail("'" + name + "' is not an identifier");
     if (is_scope_name(name) || symbols.type_variables.contains(name)) {
-      return value.fail("'" + name + "' would hide a name that expressions and templates already have");
+      return value.fail("'" + name +
+                        "' would hide a name that expressions and templates already have");
     }
     derive.emplace_back(name, Rule(value.value()));
   }

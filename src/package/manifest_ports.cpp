@@ -17,7 +17,8 @@ const T* find_named(const Named<T>& named, std::string_view name) {
   return found == named.end() ? nullptr : &found->second;
 }
 
-// The logical dtypes that a port admits; empty when its dtype is absent or an unconstrained variable.
+// The logical dtypes that a port admits; empty when its dtype is absent or an unconstrained
+// variable.
 std::vector<DType> admitted(const Port& port, const Named<std::vector<DType>>& constraints) {
   if (port.concrete) return {*port.concrete};
   const std::vector<DType>* list = find_named(constraints, port.dtype);
@@ -33,7 +34,9 @@ std::string list_text(const std::vector<DType>& dtypes) {
   return text + "]";
 }
 
-bool is_projection(DType storage) { return storage == DType::i32 || storage == DType::u32; }
+bool is_projection(DType storage) {
+  return storage == DType::i32 || storage == DType::u32;
+}
 
 Status read_storage(const Cursor& cursor, const std::vector<DType>& logical, Port& port) {
   const std::optional<Cursor> member = cursor.find("storage");
@@ -42,10 +45,12 @@ Status read_storage(const Cursor& cursor, const std::vector<DType>& logical, Por
   port.storage = dtype_from_name(text);
   if (!port.storage) return member->fail("'" + text + "' is not a storage dtype");
   if (logical.empty()) {
-    return member->fail("needs a dtype that is a logical dtype or a type variable; got '" + port.dtype + "'");
+    return member->fail("needs a dtype that is a logical dtype or a type variable; got '" +
+                        port.dtype + "'");
   }
   const bool int64 = logical.size() == 1 && logical[0] == DType::i64;
-  const bool fits = logical.size() == 1 && (logical[0] == *port.storage || (int64 && is_projection(*port.storage)));
+  const bool fits = logical.size() == 1 &&
+                    (logical[0] == *port.storage || (int64 && is_projection(*port.storage)));
   if (!fits) {
     return member->fail("'" + text + "' is not the logical dtype " + list_text(logical) +
                         "; only int64 may be stored as int32 or uint32");
@@ -53,8 +58,10 @@ Status read_storage(const Cursor& cursor, const std::vector<DType>& logical, Por
   return {};
 }
 
-Status read_narrowing(const Cursor& cursor, bool is_input, const std::vector<DType>& logical, Port& port) {
-  const bool projected = is_input && logical.size() == 1 && logical[0] == DType::i64 && port.storage && is_projection(*port.storage);
+Status read_narrowing(const Cursor& cursor, bool is_input, const std::vector<DType>& logical,
+                      Port& port) {
+  const bool projected = is_input && logical.size() == 1 && logical[0] == DType::i64 &&
+                         port.storage && is_projection(*port.storage);
   const std::optional<Cursor> member = cursor.find("narrowing");
   if (!member) {
     if (!projected) return {};
@@ -62,20 +69,24 @@ Status read_narrowing(const Cursor& cursor, bool is_input, const std::vector<DTy
                        " needs narrowing 'checked' or 'saturating'");
   }
   WGK_ASSIGN(const std::string text, member->string());
-  if (text != "checked" && text != "saturating") return member->fail("must be 'checked' or 'saturating', got '" + text + "'");
-  if (!projected) return member->fail("is only for int64 inputs that are stored as int32 or uint32");
+  if (text != "checked" && text != "saturating")
+    return member->fail("must be 'checked' or 'saturating', got '" + text + "'");
+  if (!projected)
+    return member->fail("is only for int64 inputs that are stored as int32 or uint32");
   port.narrowing = text == "checked" ? Narrowing::kChecked : Narrowing::kSaturating;
   return {};
 }
 
-Status read_layout(const Cursor& cursor, bool is_input, const std::vector<DType>& logical, Port& port) {
+Status read_layout(const Cursor& cursor, bool is_input, const std::vector<DType>& logical,
+                   Port& port) {
   const std::optional<Cursor> member = cursor.find("layout");
   if (!member) return {};
   if (!is_input) return member->fail("an output cannot have a storage layout");
   WGK_ASSIGN(const std::string text, member->string());
   if (text != "packed") return member->fail("must be 'packed', got '" + text + "'");
   if (logical.empty() || !std::ranges::all_of(logical, [](DType d) { return d == DType::u8; })) {
-    return member->fail("'packed' is for ports that admit uint8 only; this one has dtype '" + port.dtype + "'");
+    return member->fail("'packed' is for ports that admit uint8 only; this one has dtype '" +
+                        port.dtype + "'");
   }
   port.packed = true;
   return {};
@@ -85,7 +96,8 @@ Result<Port> read_port(const std::string& key, const Cursor& cursor, bool is_inp
                        const Named<std::vector<DType>>& constraints) {
   if (!is_identifier(key)) return cursor.fail("'" + key + "' is not an identifier");
   WGK_TRY(expect_object(cursor));
-  WGK_TRY(cursor.only({"description", "onnx", "dtype", "rank", "optional", "layout", "shape", "storage", "narrowing"}));
+  WGK_TRY(cursor.only({"description", "onnx", "dtype", "rank", "optional", "layout", "shape",
+                       "storage", "narrowing"}));
   Port port;
   port.key = key;
   WGK_ASSIGN(port.onnx, text_member(cursor, "onnx", true));
@@ -95,7 +107,8 @@ Result<Port> read_port(const std::string& key, const Cursor& cursor, bool is_inp
   port.concrete = dtype_from_name(port.dtype);
   if (const auto rank = cursor.find("rank")) port.rank = rank->value();
   // The shape of an input is documentation: whatever stands there is never evaluated.
-  if (const auto shape = cursor.find("shape"); shape && !is_input) port.shape = Rule(shape->value());
+  if (const auto shape = cursor.find("shape"); shape && !is_input)
+    port.shape = Rule(shape->value());
   const std::vector<DType> logical = admitted(port, constraints);
   WGK_TRY(read_storage(cursor, logical, port));
   WGK_TRY(read_narrowing(cursor, is_input, logical, port));
@@ -111,14 +124,17 @@ bool same_scalar(const Json& a, const Json& b) {
   return a == b;
 }
 
-bool is_scalar(const Json& json) { return !json.is_array() && !json.is_object(); }
+bool is_scalar(const Json& json) {
+  return !json.is_array() && !json.is_object();
+}
 
 Status read_constraint(const Cursor& cursor, Attribute& attribute) {
   WGK_TRY(expect_object(cursor));
   WGK_TRY(cursor.only({"required", "values"}));
   if (const auto required = cursor.find("required"); required && !required->value().is_null()) {
     WGK_ASSIGN(attribute.required, required->boolean());
-    if (attribute.required && attribute.default_value) return required->fail("the attribute has a default, so it cannot be required");
+    if (attribute.required && attribute.default_value)
+      return required->fail("the attribute has a default, so it cannot be required");
   }
   const std::optional<Cursor> values = cursor.find("values");
   if (!values) {
@@ -130,14 +146,17 @@ Status read_constraint(const Cursor& cursor, Attribute& attribute) {
   std::vector<Json>& list = attribute.values.emplace();
   for (const Cursor& item : items) {
     if (!is_scalar(item.value())) return item.fail("must be a scalar");
-    if (std::ranges::any_of(list, [&](const Json& other) { return same_scalar(other, item.value()); })) {
+    if (std::ranges::any_of(list,
+                            [&](const Json& other) { return same_scalar(other, item.value()); })) {
       return item.fail(json::write(item.value()) + " stands there twice");
     }
     list.push_back(item.value());
   }
-  if (attribute.default_value &&
-      std::ranges::none_of(list, [&](const Json& value) { return same_scalar(value, *attribute.default_value); })) {
-    return values->fail("the default " + json::write(*attribute.default_value) + " is not among the values");
+  if (attribute.default_value && std::ranges::none_of(list, [&](const Json& value) {
+        return same_scalar(value, *attribute.default_value);
+      })) {
+    return values->fail("the default " + json::write(*attribute.default_value) +
+                        " is not among the values");
   }
   return {};
 }
@@ -146,9 +165,13 @@ Result<Arg> read_arg(const std::string& key, const Cursor& cursor) {
   if (!is_identifier(key)) return cursor.fail("'" + key + "' is not an identifier");
   WGK_TRY(expect_object(cursor));
   WGK_ASSIGN(const std::string kind, text_member(cursor, "kind"));
-  constexpr std::pair<std::string_view, ArgKind> kKinds[] = {{"u32", ArgKind::kU32}, {"i32", ArgKind::kI32},
-      {"f32", ArgKind::kF32}, {"bool", ArgKind::kBool}, {"string", ArgKind::kString}};
-  const auto found = std::ranges::find(kKinds, std::string_view(kind), &std::pair<std::string_view, ArgKind>::first);
+  constexpr std::pair<std::string_view, ArgKind> kKinds[] = {{"u32", ArgKind::kU32},
+                                                             {"i32", ArgKind::kI32},
+                                                             {"f32", ArgKind::kF32},
+                                                             {"bool", ArgKind::kBool},
+                                                             {"string", ArgKind::kString}};
+  const auto found = std::ranges::find(kKinds, std::string_view(kind),
+                                       &std::pair<std::string_view, ArgKind>::first);
   if (found == std::end(kKinds)) {
     return cursor.fail("kind must be u32, i32, f32, bool or string, got '" + kind + "'" +
                        (kind == "tensor" ? "; tensors are ports under inputs and outputs" : ""));
@@ -157,11 +180,14 @@ Result<Arg> read_arg(const std::string& key, const Cursor& cursor) {
   Arg arg;
   arg.kind = found->second;
   WGK_ASSIGN(arg.description, text_member(cursor, "description"));
-  if (const auto onnx = cursor.find("onnx"); onnx && onnx->value().is_string()) arg.onnx = *onnx->value().if_string();
-  if (const auto required = cursor.find("required")) arg.required = required->value() != Json(false);
+  if (const auto onnx = cursor.find("onnx"); onnx && onnx->value().is_string())
+    arg.onnx = *onnx->value().if_string();
+  if (const auto required = cursor.find("required"))
+    arg.required = required->value() != Json(false);
   if (const auto choices = cursor.find("oneOf")) {
     const bool list = choices->value().is_array() && !choices->value().if_array()->empty();
-    if (arg.kind != ArgKind::kString || !list) return choices->fail("must be a non-empty list, and only a string argument has it");
+    if (arg.kind != ArgKind::kString || !list)
+      return choices->fail("must be a non-empty list, and only a string argument has it");
     for (const Json& choice : *choices->value().if_array()) {
       if (choice.is_string()) arg.one_of.push_back(*choice.if_string());
     }
@@ -177,7 +203,8 @@ Result<Named<std::vector<DType>>> read_type_constraints(const Cursor& manifest) 
   if (!member) return constraints;
   for (const auto& [variable, cursor] : loose_entries(*member)) {
     const Json::Array* list = cursor.value().if_array();
-    if (list == nullptr || list->empty()) return cursor.fail("must be a non-empty list of logical dtypes");
+    if (list == nullptr || list->empty())
+      return cursor.fail("must be a non-empty list of logical dtypes");
     std::vector<DType> dtypes;
     for (const Json& item : *list) {
       const auto dtype = item.is_string() ? dtype_from_name(*item.if_string()) : std::nullopt;
@@ -189,7 +216,8 @@ Result<Named<std::vector<DType>>> read_type_constraints(const Cursor& manifest) 
   return constraints;
 }
 
-Result<std::vector<Port>> read_ports(const Cursor& ports, bool inputs, const Named<std::vector<DType>>& constraints) {
+Result<std::vector<Port>> read_ports(const Cursor& ports, bool inputs,
+                                     const Named<std::vector<DType>>& constraints) {
   WGK_ASSIGN(const auto members, ports.members());
   std::vector<Port> result;
   for (const auto& [key, cursor] : members) {
@@ -217,8 +245,10 @@ Result<Named<Attribute>> read_attributes(const Cursor& manifest) {
     for (const auto& [key, cursor] : members) {
       if (key.empty()) return cursor.fail("an attribute needs a name");
       if (!cursor.value().is_object()) {
-        return cursor.fail("must be an object {default?, description?}; a bare value is an older spelling of {\"default\": " +
-                           json::write(cursor.value()) + "}");
+        return cursor.fail(
+            "must be an object {default?, description?}; a bare value is an older spelling of "
+            "{\"default\": " +
+            json::write(cursor.value()) + "}");
       }
       WGK_TRY(cursor.only({"default", "description"}));
       Attribute attribute;
@@ -231,8 +261,10 @@ Result<Named<Attribute>> read_attributes(const Cursor& manifest) {
   if (!constraints) return attributes;
   WGK_ASSIGN(const auto members, constraints->members());
   for (const auto& [key, cursor] : members) {
-    const auto found = std::ranges::find(attributes, key, &std::pair<std::string, Attribute>::first);
-    if (found == attributes.end()) return cursor.fail("'" + key + "' is not an attribute of this manifest");
+    const auto found =
+        std::ranges::find(attributes, key, &std::pair<std::string, Attribute>::first);
+    if (found == attributes.end())
+      return cursor.fail("'" + key + "' is not an attribute of this manifest");
     WGK_TRY(read_constraint(cursor, found->second));
   }
   return attributes;
@@ -246,11 +278,13 @@ Result<Tunables> read_tunables(const Cursor& owner) {
   for (const auto& [key, cursor] : members) {
     if (!is_identifier(key)) return cursor.fail("'" + key + "' is not an identifier");
     if (!cursor.value().is_object()) {
-      return cursor.fail("must be an object {default, description?}, got " + json::write(cursor.value()));
+      return cursor.fail("must be an object {default, description?}, got " +
+                         json::write(cursor.value()));
     }
     WGK_TRY(cursor.only({"default", "description"}));
     WGK_ASSIGN(const Cursor value, cursor.require("default"));
-    if (!is_scalar(value.value()) || value.value().is_null()) return value.fail("must be a number, a string or a bool");
+    if (!is_scalar(value.value()) || value.value().is_null())
+      return value.fail("must be a number, a string or a bool");
     tunables.defaults.emplace_back(key, value.value());
     WGK_ASSIGN(std::string description, text_member(cursor, "description"));
     if (!description.empty()) tunables.descriptions.emplace_back(key, std::move(description));

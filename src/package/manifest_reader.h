@@ -24,14 +24,14 @@ inline constexpr std::string_view kManifestError = "package/manifest";
 struct Symbols {
   struct PortInfo {
     const Port* port = nullptr;
-    bool is_input = false, is_output = false;   // both: in place
-    bool opaque_int64 = false;                  // int64 stored as int64: shaders see vec2<u32>
+    bool is_input = false, is_output = false;  // both: in place
+    bool opaque_int64 = false;                 // int64 stored as int64: shaders see vec2<u32>
   };
   std::map<std::string, PortInfo, std::less<>> ports;
-  std::map<std::string, BindingEntry, std::less<>> entries;       // by handle
+  std::map<std::string, BindingEntry, std::less<>> entries;  // by handle
   std::set<std::string, std::less<>> type_variables;
-  std::vector<Expression> when;                                   // put in front of each variant's
-  Requires requirements;                                          // merged into each variant's
+  std::vector<Expression> when;  // put in front of each variant's
+  Requires requirements;         // merged into each variant's
 };
 
 using Intermediates = std::map<std::string, const Intermediate*, std::less<>>;
@@ -41,17 +41,20 @@ Result<Json> without_comments(const Json& json, const std::string& path);
 // Refuses keys that are members of JavaScript's Object.prototype, at any depth.
 Status refuse_prototype_names(const Json& json, const std::string& path, std::string_view code);
 
-// The members that a JavaScript `for … of Object.entries(value)` would visit: none for null, numbers and bools.
+// The members that a JavaScript `for … of Object.entries(value)` would visit: none for null,
+// numbers and bools.
 std::vector<std::pair<std::string, Cursor>> loose_entries(const Cursor& value);
 
-// The optional member as a string; `where` says what it belongs to in messages only through the path.
+// The optional member as a string; `where` says what it belongs to in messages only through the
+// path.
 Result<std::string> text_member(const Cursor& object, std::string_view key, bool non_empty = false);
 Result<bool> flag_member(const Cursor& object, std::string_view key, bool otherwise);
 Status expect_object(const Cursor& value);
 
 // manifest_ports.cpp
 Result<Named<std::vector<DType>>> read_type_constraints(const Cursor& manifest);
-Result<std::vector<Port>> read_ports(const Cursor& ports, bool inputs, const Named<std::vector<DType>>& constraints);
+Result<std::vector<Port>> read_ports(const Cursor& ports, bool inputs,
+                                     const Named<std::vector<DType>>& constraints);
 Result<Named<Arg>> read_args(const Cursor& manifest);
 Result<Named<Attribute>> read_attributes(const Cursor& manifest);
 struct Tunables {
@@ -61,8 +64,8 @@ struct Tunables {
 Result<Tunables> read_tunables(const Cursor& owner);
 
 // manifest_bindings.cpp
-Result<BindingEntry> read_entry(const Cursor& entry, std::string_view default_name, const Symbols& symbols,
-                                const Intermediates* intermediates);
+Result<BindingEntry> read_entry(const Cursor& entry, std::string_view default_name,
+                                const Symbols& symbols, const Intermediates* intermediates);
 Status read_shared_entries(const Cursor& manifest, Symbols& symbols);
 Result<std::vector<BindingEntry>> read_pass_bindings(const Cursor& pass, const Symbols& symbols,
                                                      const Intermediates& intermediates);
@@ -73,15 +76,16 @@ struct PassContext {
   const Symbols& symbols;
   const Intermediates& intermediates;
   std::size_t max_passes;
-  std::size_t passes = 0;                       // seen so far in this variant
-  std::vector<std::string> indices = {};        // of the enclosing repeat groups
+  std::size_t passes = 0;                 // seen so far in this variant
+  std::vector<std::string> indices = {};  // of the enclosing repeat groups
 };
 Result<std::vector<Step>> read_steps(const Cursor& passes, PassContext& context);
 
 // manifest_variants.cpp
 Result<std::vector<Expression>> read_clauses(const Cursor& owner, std::string_view key);
 Result<Requires> read_requires(const Cursor& owner);
-Result<Variant> read_variant(const Cursor& variant, std::size_t index, const Symbols& symbols, const ManifestLimits& limits);
+Result<Variant> read_variant(const Cursor& variant, std::size_t index, const Symbols& symbols,
+                             const ManifestLimits& limits);
 Status check_ranks(const std::vector<Variant>& variants);
 
 // families.cpp: the members of `variants`, families expanded; each with the path it came from.
@@ -89,6 +93,7 @@ struct ExpandedVariant {
   std::string path;
   Json json;
 };
-Result<std::vector<ExpandedVariant>> expand_variants(const Cursor& manifest, const ManifestLimits& limits);
+Result<std::vector<ExpandedVariant>> expand_variants(const Cursor& manifest,
+                                                     const ManifestLimits& limits);
 
 }  // namespace wgk::package

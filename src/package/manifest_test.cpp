@@ -23,10 +23,16 @@ Json read_json(const std::string& path) {
   return parse(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
-// A manifest of one variant; `more` are further members of the manifest, `variant` those of the variant.
-Json manifest(std::string_view more, std::string_view variant = R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])") {
-  return parse(R"({"name": "Op", "domain": "a.b", "inputs": {"x": {"dtype": "T"}}, "outputs": {"y": {"dtype": "T"}},
-                   "typeConstraints": {"T": ["float32"]}, "variants": [{)" + std::string(variant) + "}]" + std::string(more) + "}");
+// A manifest of one variant; `more` are further members of the manifest, `variant` those of the
+// variant.
+Json manifest(
+    std::string_view more,
+    std::string_view variant =
+        R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])") {
+  return parse(
+      R"({"name": "Op", "domain": "a.b", "inputs": {"x": {"dtype": "T"}}, "outputs": {"y": {"dtype": "T"}},
+                   "typeConstraints": {"T": ["float32"]}, "variants": [{)" +
+      std::string(variant) + "}]" + std::string(more) + "}");
 }
 
 std::string error_of(const Json& json, const ManifestLimits& limits = {}) {
@@ -34,7 +40,8 @@ std::string error_of(const Json& json, const ManifestLimits& limits = {}) {
   return result ? "" : result.error().to_string();
 }
 
-// Every recorded manifest must be refused or accepted as the published loader did, with the same expanded variants.
+// Every recorded manifest must be refused or accepted as the published loader did, with the same
+// expanded variants.
 TEST(Manifest, AgreesWithThePublishedLoader) {
   const Json corpus = read_json("tests/interop/expectations/invalid_manifests.json");
   const Json* cases = corpus.find("cases");
@@ -57,34 +64,36 @@ TEST(Manifest, AgreesWithThePublishedLoader) {
 }
 
 TEST(Manifest, ExpandsFamilies) {
-  auto result = read_manifest(read_json("tests/interop/packages/test.interop.Families/build/webgpu/manifest.json"));
+  auto result = read_manifest(
+      read_json("tests/interop/packages/test.interop.Families/build/webgpu/manifest.json"));
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   const Variant* b = result->variant("case_b");
   ASSERT_NE(b, nullptr);
   EXPECT_EQ(b->priority, 6.5);
-  ASSERT_EQ(b->when.size(), 1u);          // the empty list is spliced away
+  ASSERT_EQ(b->when.size(), 1u);  // the empty list is spliced away
   EXPECT_EQ(b->when[0].text(), "attrs.mode == \"b\"");
   ASSERT_EQ(b->demote_when.size(), 1u);
   EXPECT_EQ(b->derive[0].first, "d_b");
   EXPECT_EQ(b->derive[0].second.source(), Json("tunables.W * 128"));
-  EXPECT_TRUE(result->variant("case_a")->demote_when.empty());   // null removes the key
-  const Variant* cell = result->variant("cell_8_99");            // an overridden cell
+  EXPECT_TRUE(result->variant("case_a")->demote_when.empty());  // null removes the key
+  const Variant* cell = result->variant("cell_8_99");           // an overridden cell
   ASSERT_NE(cell, nullptr);
   EXPECT_EQ(cell->derive[0].second.source(), Json("\"override\""));
   const Pass& pass = std::get<Pass>(cell->steps[0]);
   EXPECT_EQ(pass.bindings[0].name, "y");
   EXPECT_EQ(pass.dispatch.y.source(), Json(99));
-  EXPECT_EQ(result->variant("cell_16_1"), nullptr);              // excluded
+  EXPECT_EQ(result->variant("cell_16_1"), nullptr);  // excluded
 }
 
 TEST(Manifest, ResolvesBindings) {
-  auto result = read_manifest(read_json("tests/interop/packages/test.interop.Scratch/build/webgpu/manifest.json"));
+  auto result = read_manifest(
+      read_json("tests/interop/packages/test.interop.Scratch/build/webgpu/manifest.json"));
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   const Variant& variant = result->variants[0];
   const auto& write = std::get<Pass>(variant.steps[0]).bindings;
   EXPECT_EQ(write[0].buffer, BufferType::kReadOnlyStorage);
   EXPECT_EQ(write[0].element_type, Json("$T"));
-  EXPECT_EQ(write[1].name, "acc");                // a shared entry that reaches the scratch by its WGSL name
+  EXPECT_EQ(write[1].name, "acc");  // a shared entry that reaches the scratch by its WGSL name
   EXPECT_EQ(write[2].buffer, BufferType::kStorage);
   EXPECT_EQ(write[2].element_type, Json("f16"));  // the scratch's scalar
   EXPECT_EQ(write[3].element_type, Json("u32"));
@@ -92,25 +101,30 @@ TEST(Manifest, ResolvesBindings) {
   EXPECT_EQ(read[1].scratch, "halfs");
   EXPECT_EQ(read[1].name, "hh");
   EXPECT_EQ(read[2].name, "sc");
-  EXPECT_EQ(read[2].scratch, "");                 // equal to the name
+  EXPECT_EQ(read[2].scratch, "");  // equal to the name
 }
 
 TEST(Manifest, MergesRequirements) {
-  auto result = read_manifest(read_json("tests/interop/packages/test.interop.RequiresMerge/build/webgpu/manifest.json"));
+  auto result = read_manifest(
+      read_json("tests/interop/packages/test.interop.RequiresMerge/build/webgpu/manifest.json"));
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   const Requires& sg16 = result->variant("sg16")->requirements;
   EXPECT_EQ(sg16.features, (std::vector<std::string>{"shader-f16"}));
-  EXPECT_EQ(sg16.limits[0], (std::pair<std::string, double>("maxComputeInvocationsPerWorkgroup", 128)));
+  EXPECT_EQ(sg16.limits[0],
+            (std::pair<std::string, double>("maxComputeInvocationsPerWorkgroup", 128)));
   EXPECT_EQ(sg16.subgroup_min_size, 16);
-  EXPECT_EQ(result->variant("sg32")->requirements.features, (std::vector<std::string>{"shader-f16", "subgroups"}));
+  EXPECT_EQ(result->variant("sg32")->requirements.features,
+            (std::vector<std::string>{"shader-f16", "subgroups"}));
   EXPECT_EQ(result->variant("mat_list")->requirements.matrix_configs.size(), 2u);
   EXPECT_TRUE(contains(error_of(manifest(R"(, "requires": {"subgroupMatrixConfigs": [{"M": 8}]})",
-                                R"("requires": {"subgroupMatrixConfigs": [{"M": 8}]},
-                                   "passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])")), "only one may have it"));
+                                         R"("requires": {"subgroupMatrixConfigs": [{"M": 8}]},
+                                   "passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])")),
+                       "only one may have it"));
 }
 
 TEST(Manifest, WritesOutTheDispatchForms) {
-  auto result = read_manifest(read_json("tests/interop/packages/test.interop.DispatchForms/build/webgpu/manifest.json"));
+  auto result = read_manifest(
+      read_json("tests/interop/packages/test.interop.DispatchForms/build/webgpu/manifest.json"));
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   const auto& steps = result->variants[0].steps;
   const Dispatch& threads = std::get<Pass>(steps[2]).dispatch;
@@ -123,7 +137,8 @@ TEST(Manifest, WritesOutTheDispatchForms) {
 }
 
 TEST(Manifest, ReadsRepeatGroups) {
-  auto result = read_manifest(read_json("tests/interop/packages/test.interop.RepeatNested/build/webgpu/manifest.json"));
+  auto result = read_manifest(
+      read_json("tests/interop/packages/test.interop.RepeatNested/build/webgpu/manifest.json"));
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   const auto& steps = result->variants[0].steps;
   ASSERT_EQ(steps.size(), 2u);
@@ -135,42 +150,58 @@ TEST(Manifest, ReadsRepeatGroups) {
 }
 
 TEST(Manifest, FindsPortsByEitherName) {
-  auto result = read_manifest(read_json("tests/interop/packages/test.interop.Base/build/webgpu/manifest.json"));
+  auto result = read_manifest(
+      read_json("tests/interop/packages/test.interop.Base/build/webgpu/manifest.json"));
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->op_id(), "test.interop.Base");
   EXPECT_EQ(result->input("X"), result->input("x"));
   EXPECT_NE(result->output("Y"), nullptr);
   EXPECT_EQ(result->input("nosuch"), nullptr);
-  EXPECT_EQ(result->input(""), nullptr);      // idx has no upstream name
+  EXPECT_EQ(result->input(""), nullptr);  // idx has no upstream name
 }
 
 TEST(Manifest, NamesThePlace) {
-  EXPECT_TRUE(contains(error_of(manifest("", R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "q"], "dispatch": {"x": 1}}])")), "variants[0].passes[0].bindings[1]: 'q'"));
+  EXPECT_TRUE(contains(
+      error_of(manifest(
+          "", R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "q"], "dispatch": {"x": 1}}])")),
+      "variants[0].passes[0].bindings[1]: 'q'"));
   EXPECT_TRUE(contains(error_of(manifest(R"(, "tunable": {})")), "tunable"));
-  EXPECT_TRUE(contains(error_of(manifest(R"(, "attributes": {"axis": {"defualt": 1}})")), "attributes.axis"));
+  EXPECT_TRUE(contains(error_of(manifest(R"(, "attributes": {"axis": {"defualt": 1}})")),
+                       "attributes.axis"));
 }
 
 TEST(Manifest, KeepsItsLimits) {
-  const std::string passes = R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}},
+  const std::string passes =
+      R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}},
                                            {"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])";
-  EXPECT_TRUE(contains(error_of(manifest("", passes), {.max_variants = 8, .max_passes = 1}), "limit/count"));
+  EXPECT_TRUE(contains(error_of(manifest("", passes), {.max_variants = 8, .max_passes = 1}),
+                       "limit/count"));
   EXPECT_EQ(error_of(manifest("", passes), {.max_variants = 1, .max_passes = 2}), "");
   Json cases(Json::Array{});
   for (int i = 0; i < 9; ++i) cases.if_array()->push_back(Json::object({{"k", i}}));
   Json json = manifest("");
   Json family = Json::object({{"cases", cases}, {"variants", *json.find("variants")}});
   json.set("variants", Json(Json::Array{family}));
-  EXPECT_TRUE(contains(error_of(json, {.max_variants = 8, .max_passes = 8}), "more than 8 variants"));
+  EXPECT_TRUE(
+      contains(error_of(json, {.max_variants = 8, .max_passes = 8}), "more than 8 variants"));
 }
 
 // Odd values that the published loader takes, because its checks look elsewhere.
 TEST(Manifest, IsAsLenientAsThePublishedLoader) {
   EXPECT_EQ(error_of(manifest(R"(, "sinceVersion": "one", "onnx": [1])")), "");
   EXPECT_EQ(error_of(manifest(R"(, "attributeConstraints": {}, "args": null)")), "");
-  EXPECT_EQ(error_of(manifest("", R"("id": null, "priority": null, "passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}, "viewAlias": null, "id": null}])")), "");
-  EXPECT_EQ(error_of(manifest("", R"("intermediates": [{"id": "s", "dtype": "float32", "whatever": 1}, {"id": "s", "dtype": "int32"}],
+  EXPECT_EQ(
+      error_of(manifest(
+          "",
+          R"("id": null, "priority": null, "passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}, "viewAlias": null, "id": null}])")),
+      "");
+  EXPECT_EQ(
+      error_of(manifest(
+          "",
+          R"("intermediates": [{"id": "s", "dtype": "float32", "whatever": 1}, {"id": "s", "dtype": "int32"}],
       "passes": [{"repeat": {"count": 2, "index": "i", "more": 1}, "more": 1,
-                  "passes": [{"shader": "s.wgsl", "bindings": ["x", "s"], "dispatch": {"x": 1}}]}])")), "");
+                  "passes": [{"shader": "s.wgsl", "bindings": ["x", "s"], "dispatch": {"x": 1}}]}])")),
+      "");
 }
 
 }  // namespace

@@ -12,30 +12,62 @@ namespace wgk::package {
 namespace {
 
 constexpr auto kFeatures = std::to_array<std::string_view>({
-    "shader-f16", "subgroups", "subgroup-size-control", "chromium-experimental-subgroup-matrix", "timestamp-query",
-    "texture-formats-tier1", "texture-formats-tier2",
+    "shader-f16",
+    "subgroups",
+    "subgroup-size-control",
+    "chromium-experimental-subgroup-matrix",
+    "timestamp-query",
+    "texture-formats-tier1",
+    "texture-formats-tier2",
 });
 
 constexpr auto kLimits = std::to_array<std::string_view>({
-    "maxTextureDimension1D", "maxTextureDimension2D", "maxTextureDimension3D", "maxTextureArrayLayers", "maxBindGroups",
-    "maxBindGroupsPlusVertexBuffers", "maxBindingsPerBindGroup", "maxDynamicUniformBuffersPerPipelineLayout",
-    "maxDynamicStorageBuffersPerPipelineLayout", "maxSampledTexturesPerShaderStage", "maxSamplersPerShaderStage",
-    "maxStorageBuffersPerShaderStage", "maxStorageTexturesPerShaderStage", "maxUniformBuffersPerShaderStage",
-    "maxUniformBufferBindingSize", "maxStorageBufferBindingSize", "minUniformBufferOffsetAlignment",
-    "minStorageBufferOffsetAlignment", "maxVertexBuffers", "maxBufferSize", "maxVertexAttributes",
-    "maxVertexBufferArrayStride", "maxInterStageShaderVariables", "maxColorAttachments",
-    "maxColorAttachmentBytesPerSample", "maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup",
-    "maxComputeWorkgroupSizeX", "maxComputeWorkgroupSizeY", "maxComputeWorkgroupSizeZ",
-    "maxComputeWorkgroupsPerDimension", "maxImmediateSize", "maxStorageBuffersInVertexStage",
-    "maxStorageBuffersInFragmentStage", "maxStorageTexturesInVertexStage", "maxStorageTexturesInFragmentStage",
+    "maxTextureDimension1D",
+    "maxTextureDimension2D",
+    "maxTextureDimension3D",
+    "maxTextureArrayLayers",
+    "maxBindGroups",
+    "maxBindGroupsPlusVertexBuffers",
+    "maxBindingsPerBindGroup",
+    "maxDynamicUniformBuffersPerPipelineLayout",
+    "maxDynamicStorageBuffersPerPipelineLayout",
+    "maxSampledTexturesPerShaderStage",
+    "maxSamplersPerShaderStage",
+    "maxStorageBuffersPerShaderStage",
+    "maxStorageTexturesPerShaderStage",
+    "maxUniformBuffersPerShaderStage",
+    "maxUniformBufferBindingSize",
+    "maxStorageBufferBindingSize",
+    "minUniformBufferOffsetAlignment",
+    "minStorageBufferOffsetAlignment",
+    "maxVertexBuffers",
+    "maxBufferSize",
+    "maxVertexAttributes",
+    "maxVertexBufferArrayStride",
+    "maxInterStageShaderVariables",
+    "maxColorAttachments",
+    "maxColorAttachmentBytesPerSample",
+    "maxComputeWorkgroupStorageSize",
+    "maxComputeInvocationsPerWorkgroup",
+    "maxComputeWorkgroupSizeX",
+    "maxComputeWorkgroupSizeY",
+    "maxComputeWorkgroupSizeZ",
+    "maxComputeWorkgroupsPerDimension",
+    "maxImmediateSize",
+    "maxStorageBuffersInVertexStage",
+    "maxStorageBuffersInFragmentStage",
+    "maxStorageTexturesInVertexStage",
+    "maxStorageTexturesInFragmentStage",
 });
 
-constexpr auto kComponentTypes = std::to_array<std::string_view>({"f32", "f16", "u32", "i32", "u8", "i8"});
+constexpr auto kComponentTypes =
+    std::to_array<std::string_view>({"f32", "f16", "u32", "i32", "u8", "i8"});
 
 Result<std::vector<std::string>> read_texts(const Cursor& list) {
   const Json::Array* array = list.value().if_array();
   if (array == nullptr) {
-    return list.fail(list.value().is_string() ? "must be a list; a single string is not allowed" : "must be a list of strings");
+    return list.fail(list.value().is_string() ? "must be a list; a single string is not allowed"
+                                              : "must be a list of strings");
   }
   if (array->empty()) return list.fail("must not be empty; leave the key out instead");
   WGK_ASSIGN(const std::vector<Cursor> items, list.items());
@@ -56,10 +88,12 @@ Result<int> read_positive(const Cursor& value) {
 Result<MatrixPattern> read_pattern(const Cursor& cursor) {
   WGK_TRY(expect_object(cursor));
   WGK_TRY(cursor.only({"componentType", "resultComponentType", "M", "N", "K"}));
-  if (cursor.value().if_object()->empty()) return cursor.fail("must name at least one member; an empty pattern matches everything");
+  if (cursor.value().if_object()->empty())
+    return cursor.fail("must name at least one member; an empty pattern matches everything");
   MatrixPattern pattern;
-  for (const auto& [key, target] : {std::pair{"componentType", &pattern.component_type},
-                                    std::pair{"resultComponentType", &pattern.result_component_type}}) {
+  for (const auto& [key, target] :
+       {std::pair{"componentType", &pattern.component_type},
+        std::pair{"resultComponentType", &pattern.result_component_type}}) {
     const std::optional<Cursor> member = cursor.find(key);
     if (!member) continue;
     WGK_ASSIGN(*target, member->string());
@@ -67,7 +101,8 @@ Result<MatrixPattern> read_pattern(const Cursor& cursor) {
       return member->fail("must be f32, f16, u32, i32, u8 or i8, got '" + **target + "'");
     }
   }
-  for (const auto& [key, target] : {std::pair{"M", &pattern.m}, std::pair{"N", &pattern.n}, std::pair{"K", &pattern.k}}) {
+  for (const auto& [key, target] :
+       {std::pair{"M", &pattern.m}, std::pair{"N", &pattern.n}, std::pair{"K", &pattern.k}}) {
     const std::optional<Cursor> member = cursor.find(key);
     if (!member) continue;
     WGK_ASSIGN(*target, read_positive(*member));
@@ -81,8 +116,10 @@ Status read_features(const Cursor& requirements, Requires& result) {
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   for (const Cursor& item : items) {
     WGK_ASSIGN(std::string feature, item.string());
-    if (!std::ranges::contains(kFeatures, std::string_view(feature))) return item.fail("'" + feature + "' is not a feature that a package may require");
-    if (!std::ranges::contains(result.features, feature)) result.features.push_back(std::move(feature));
+    if (!std::ranges::contains(kFeatures, std::string_view(feature)))
+      return item.fail("'" + feature + "' is not a feature that a package may require");
+    if (!std::ranges::contains(result.features, feature))
+      result.features.push_back(std::move(feature));
   }
   return {};
 }
@@ -92,7 +129,8 @@ Status read_limits(const Cursor& requirements, Requires& result) {
   if (!member) return {};
   WGK_ASSIGN(const auto members, member->members());
   for (const auto& [limit, value] : members) {
-    if (!std::ranges::contains(kLimits, std::string_view(limit))) return value.fail("'" + limit + "' is not the name of a WebGPU limit");
+    if (!std::ranges::contains(kLimits, std::string_view(limit)))
+      return value.fail("'" + limit + "' is not the name of a WebGPU limit");
     WGK_ASSIGN(const double number, value.number());
     result.limits.emplace_back(limit, number);
   }
@@ -105,7 +143,8 @@ Result<Requires> merge(Requires manifest, const Requires& variant, const Cursor&
     if (!std::ranges::contains(manifest.features, feature)) manifest.features.push_back(feature);
   }
   for (const auto& [limit, value] : variant.limits) {
-    const auto found = std::ranges::find(manifest.limits, limit, &std::pair<std::string, double>::first);
+    const auto found =
+        std::ranges::find(manifest.limits, limit, &std::pair<std::string, double>::first);
     if (found == manifest.limits.end()) {
       manifest.limits.emplace_back(limit, value);
     } else {
@@ -114,13 +153,16 @@ Result<Requires> merge(Requires manifest, const Requires& variant, const Cursor&
   }
   manifest.subgroup_min_size = std::max(manifest.subgroup_min_size, variant.subgroup_min_size);
   if (!manifest.matrix_configs.empty() && !variant.matrix_configs.empty()) {
-    return cursor.fail("requires.subgroupMatrixConfigs stands in the manifest and in the variant; only one may have it");
+    return cursor.fail(
+        "requires.subgroupMatrixConfigs stands in the manifest and in the variant; only one may "
+        "have it");
   }
   if (manifest.matrix_configs.empty()) manifest.matrix_configs = variant.matrix_configs;
   return manifest;
 }
 
-Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant, const Symbols& symbols) {
+Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant,
+                                                     const Symbols& symbols) {
   std::vector<Intermediate> result;
   const std::optional<Cursor> member = variant.find("intermediates");
   if (!member) return result;
@@ -131,7 +173,8 @@ Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant, cons
     WGK_ASSIGN(const Cursor id, item.require("id"));
     WGK_ASSIGN(scratch.id, id.string());
     if (scratch.id.empty()) return id.fail("must not be empty");
-    if (symbols.ports.contains(scratch.id)) return id.fail("'" + scratch.id + "' is also the name of a port");
+    if (symbols.ports.contains(scratch.id))
+      return id.fail("'" + scratch.id + "' is also the name of a port");
     WGK_ASSIGN(const Cursor dtype, item.require("dtype"));
     WGK_ASSIGN(const std::string text, dtype.string());
     const std::optional<DType> storage = dtype_from_name(text);
@@ -140,7 +183,8 @@ Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant, cons
     scratch.dtype = *storage;
     if (const auto shape = item.find("shape")) scratch.shape = Rule(shape->value());
     if (const auto zero = item.find("zeroInit")) {
-      if (zero->value() != Json(true)) return zero->fail("must be true; leave the key out where no zeroed buffer is needed");
+      if (zero->value() != Json(true))
+        return zero->fail("must be true; leave the key out where no zeroed buffer is needed");
       scratch.zero_init = true;
     }
     result.push_back(std::move(scratch));
@@ -149,10 +193,12 @@ Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant, cons
 }
 
 Status check_older_keys(const Cursor& cursor) {
-  if (cursor.find("bindings")) return cursor.fail("has the older key 'bindings'; each pass lists its own");
-  if (cursor.find("constants")) return cursor.fail("has the older key 'constants'; values are derived under 'derive'");
-  return cursor.only({"id", "description", "priority", "when", "demoteWhen", "supersededBy", "requires", "tunables", "derive",
-                      "intermediates", "passes"});
+  if (cursor.find("bindings"))
+    return cursor.fail("has the older key 'bindings'; each pass lists its own");
+  if (cursor.find("constants"))
+    return cursor.fail("has the older key 'constants'; values are derived under 'derive'");
+  return cursor.only({"id", "description", "priority", "when", "demoteWhen", "supersededBy",
+                      "requires", "tunables", "derive", "intermediates", "passes"});
 }
 
 std::vector<Expression> to_expressions(const std::vector<std::string>& texts) {
@@ -192,14 +238,17 @@ Result<Requires> read_requires(const Cursor& owner) {
   return result;
 }
 
-Result<Variant> read_variant(const Cursor& cursor, std::size_t index, const Symbols& symbols, const ManifestLimits& limits) {
+Result<Variant> read_variant(const Cursor& cursor, std::size_t index, const Symbols& symbols,
+                             const ManifestLimits& limits) {
   WGK_TRY(expect_object(cursor));
   Variant variant;
   variant.id = "variant_" + std::to_string(index);
   if (const auto id = cursor.find("id"); id && !id->value().is_null()) {
     WGK_ASSIGN(variant.id, id->string());
   }
-  if (!is_stable_id(variant.id)) return cursor.fail("the variant id '" + variant.id + "' is not made of letters, digits and underscores");
+  if (!is_stable_id(variant.id))
+    return cursor.fail("the variant id '" + variant.id +
+                       "' is not made of letters, digits and underscores");
   WGK_TRY(check_older_keys(cursor));
   WGK_ASSIGN(variant.description, text_member(cursor, "description"));
   if (const auto priority = cursor.find("priority"); priority && !priority->value().is_null()) {
@@ -233,14 +282,19 @@ Status check_ranks(const std::vector<Variant>& variants) {
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
     for (const std::string& id : variant.superseded_by) {
-      const std::string place = "variant '" + variant.id + "' (priority " + number_text(variant.priority) + ")";
+      const std::string place =
+          "variant '" + variant.id + "' (priority " + number_text(variant.priority) + ")";
       if (id == variant.id) return failure(kManifestError, place + " names itself in supersededBy");
       const auto found = std::ranges::find(variants, id, &Variant::id);
-      if (found == variants.end()) return failure(kManifestError, place + " names the unknown variant '" + id + "' in supersededBy");
+      if (found == variants.end())
+        return failure(kManifestError,
+                       place + " names the unknown variant '" + id + "' in supersededBy");
       const auto rank = static_cast<std::size_t>(found - variants.begin());
-      const bool outranks = found->priority > variant.priority || (found->priority == variant.priority && rank < i);
+      const bool outranks =
+          found->priority > variant.priority || (found->priority == variant.priority && rank < i);
       if (!outranks) {
-        return failure(kManifestError, place + " is superseded by '" + id + "' (priority " + number_text(found->priority) +
+        return failure(kManifestError, place + " is superseded by '" + id + "' (priority " +
+                                           number_text(found->priority) +
                                            "), which does not outrank it");
       }
     }

@@ -5,7 +5,8 @@ namespace wgk::package {
 
 Result<std::string> MemorySource::read(std::string_view path) const {
   const auto found = files_.find(path);
-  if (found == files_.end()) return failure("package/file", "'" + std::string(path) + "' is not there");
+  if (found == files_.end())
+    return failure("package/file", "'" + std::string(path) + "' is not there");
   return found->second;
 }
 

@@ -15,7 +15,8 @@ namespace wgk::package {
 
 class MemorySource final : public FileSource {
  public:
-  explicit MemorySource(std::map<std::string, std::string, std::less<>> files, std::string description = "memory")
+  explicit MemorySource(std::map<std::string, std::string, std::less<>> files,
+                        std::string description = "memory")
       : files_(std::move(files)), description_(std::move(description)) {}
 
   Result<std::string> read(std::string_view path) const override;

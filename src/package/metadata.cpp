@@ -49,8 +49,10 @@ Result<std::string> read_spec(const Cursor& webgpu) {
     if (const double* number = member->value().if_number()) text = number_text(*number);
   }
   const std::string place = "webgpu.manifestSpec: ";
-  if (!is_spec_text(text)) return failure(kCode, place + "'" + text + "' is not of the form <major>.<minor>");
-  if (text != kSpec) return failure(kCode, place + "expected '" + std::string(kSpec) + "', got '" + text + "'");
+  if (!is_spec_text(text))
+    return failure(kCode, place + "'" + text + "' is not of the form <major>.<minor>");
+  if (text != kSpec)
+    return failure(kCode, place + "expected '" + std::string(kSpec) + "', got '" + text + "'");
   return text;
 }
 
@@ -71,14 +73,17 @@ Status read_variants(const Cursor& webgpu, Metadata& metadata) {
   WGK_ASSIGN(const Cursor variants, webgpu.require("variants"));
   WGK_ASSIGN(const auto members, variants.members());
   for (const auto& [id, list] : members) {
-    if (!is_stable_id(id) || is_prototype_name(id)) return list.fail("'" + id + "' is not a variant id");
+    if (!is_stable_id(id) || is_prototype_name(id))
+      return list.fail("'" + id + "' is not a variant id");
     WGK_ASSIGN(const std::vector<Cursor> items, list.items());
     if (items.empty()) return list.fail("must not be empty");
     std::vector<std::string> templates;
     for (const Cursor& item : items) {
       WGK_ASSIGN(std::string path, item.string());
-      const bool listed = std::ranges::contains(metadata.digests, path, &std::pair<std::string, std::string>::first);
-      if (!listed || !is_template_path(path)) return item.fail("'" + path + "' is not a template listed under digest.files");
+      const bool listed = std::ranges::contains(metadata.digests, path,
+                                                &std::pair<std::string, std::string>::first);
+      if (!listed || !is_template_path(path))
+        return item.fail("'" + path + "' is not a template listed under digest.files");
       if (!std::ranges::contains(templates, path)) templates.push_back(std::move(path));
     }
     metadata.variants.emplace_back(id, std::move(templates));
@@ -101,7 +106,8 @@ Result<Metadata> read_object(const Json& json) {
   WGK_ASSIGN(const Cursor name, cursor.require("name"));
   WGK_ASSIGN(metadata.name, name.string());
   // The rest informs people: whatever stands there, the package loads.
-  for (const auto& [key, target] : {std::pair{"id", &metadata.id}, std::pair{"license", &metadata.license}}) {
+  for (const auto& [key, target] :
+       {std::pair{"id", &metadata.id}, std::pair{"license", &metadata.license}}) {
     const auto member = cursor.find(key);
     if (member && member->value().is_string()) *target = *member->value().if_string();
   }
@@ -117,7 +123,8 @@ Result<Metadata> read_metadata(std::string_view text) {
   auto json = json::parse(text);
   if (!json) return std::unexpected(std::move(json).error().during("reading metadata.json"));
   auto metadata = read_object(*json);
-  if (!metadata) return std::unexpected(std::move(metadata).error().during("reading metadata.json"));
+  if (!metadata)
+    return std::unexpected(std::move(metadata).error().during("reading metadata.json"));
   return metadata;
 }
 

@@ -15,7 +15,8 @@ bool is_stable_id(std::string_view text);
 // Dotted; the first part [a-z][a-z0-9]*, the others [A-Za-z][A-Za-z0-9_]*.
 bool is_domain(std::string_view text);
 
-// Members of JavaScript's Object.prototype: loaders in that language cannot use them as keys, so no package may.
+// Members of JavaScript's Object.prototype: loaders in that language cannot use them as keys, so no
+// package may.
 bool is_prototype_name(std::string_view text);
 
 // Scope names of expressions and templates, which no derive may hide. Type variables come on top.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every object of a manifest has in common: comments, forbidden keys, members read with JavaScript's eyes.
+// What every object of a manifest has in common: comments, forbidden keys, members read with
+// JavaScript's eyes.
 #include "package/manifest_reader.h"
 #include "package/names.h"
 
@@ -33,7 +34,8 @@ Result<Json> without_comments(const Json& json, const std::string& path) {
   for (const auto& [key, value] : *members) {
     const std::string inner = member_path(path, key);
     if (key == "$comment") {
-      if (!value.is_string()) return failure(kManifestError, inner + ": a comment must be a string");
+      if (!value.is_string())
+        return failure(kManifestError, inner + ": a comment must be a string");
       continue;
     }
     WGK_ASSIGN(Json clean, without_comments(value, inner));
@@ -44,13 +46,15 @@ Result<Json> without_comments(const Json& json, const std::string& path) {
 
 Status refuse_prototype_names(const Json& json, const std::string& path, std::string_view code) {
   if (const Json::Array* items = json.if_array()) {
-    for (std::size_t i = 0; i < items->size(); ++i) WGK_TRY(refuse_prototype_names((*items)[i], item_path(path, i), code));
+    for (std::size_t i = 0; i < items->size(); ++i)
+      WGK_TRY(refuse_prototype_names((*items)[i], item_path(path, i), code));
   }
   if (const Json::Object* members = json.if_object()) {
     for (const auto& [key, value] : *members) {
       const std::string inner = member_path(path, key);
       if (is_prototype_name(key)) {
-        return failure(code, inner + ": the key '" + key + "' is the name of a member of JavaScript's Object.prototype");
+        return failure(code, inner + ": the key '" + key +
+                                 "' is the name of a member of JavaScript's Object.prototype");
       }
       WGK_TRY(refuse_prototype_names(value, inner, code));
     }
@@ -60,12 +64,15 @@ Status refuse_prototype_names(const Json& json, const std::string& path, std::st
 
 std::vector<std::pair<std::string, Cursor>> loose_entries(const Cursor& value) {
   std::vector<std::pair<std::string, Cursor>> entries;
-  if (auto members = value.value().is_object() ? value.members() : Result<std::vector<std::pair<std::string, Cursor>>>{}) {
+  if (auto members = value.value().is_object()
+                         ? value.members()
+                         : Result<std::vector<std::pair<std::string, Cursor>>>{}) {
     entries = *std::move(members);
   }
   if (!value.value().is_array()) return entries;
   if (auto items = value.items()) {
-    for (std::size_t i = 0; i < items->size(); ++i) entries.emplace_back(std::to_string(i), (*items)[i]);
+    for (std::size_t i = 0; i < items->size(); ++i)
+      entries.emplace_back(std::to_string(i), (*items)[i]);
   }
   return entries;
 }

@@ -20,30 +20,36 @@ constexpr std::string_view kSignatureFile = "metadata.json.sigstore";
 // Text of each listed file, or why there is none.
 using Files = std::map<std::string, Result<std::string>, std::less<>>;
 
-Result<std::string> read_file(const FileSource& source, std::string_view path, const LoadOptions& options) {
+Result<std::string> read_file(const FileSource& source, std::string_view path,
+                              const LoadOptions& options) {
   WGK_ASSIGN(std::string text, source.read(path));
   if (text.size() > options.max_file_bytes) {
-    return failure("package/file", "'" + std::string(path) + "' has " + std::to_string(text.size()) + " bytes; the limit is " +
+    return failure("package/file", "'" + std::string(path) + "' has " +
+                                       std::to_string(text.size()) + " bytes; the limit is " +
                                        std::to_string(options.max_file_bytes));
   }
   return text;
 }
 
-Status check_digest(std::string_view path, std::string_view text, std::string_view listed, Sha256Function sha256) {
+Status check_digest(std::string_view path, std::string_view text, std::string_view listed,
+                    Sha256Function sha256) {
   const Sha256 digest = sha256(std::as_bytes(std::span(text)));
   const std::string found = base64_encode(digest);
   if (found == listed) return {};
-  return failure("package/digest", "'" + std::string(path) + "' has the digest " + found + "; metadata.json lists " + std::string(listed));
+  return failure("package/digest", "'" + std::string(path) + "' has the digest " + found +
+                                       "; metadata.json lists " + std::string(listed));
 }
 
 // Reads and verifies the listed files; each failure stands with its file.
-Files read_files(const FileSource& source, const Metadata& metadata, Sha256Function sha256, const LoadOptions& options) {
+Files read_files(const FileSource& source, const Metadata& metadata, Sha256Function sha256,
+                 const LoadOptions& options) {
   Files files;
   for (const auto& [path, digest] : metadata.digests) {
     if (options.defer_files && path != kManifestFile && !is_template_path(path)) continue;
     Result<std::string> text = read_file(source, path, options);
     if (text && options.verify_digests) {
-      if (Status status = check_digest(path, *text, digest, sha256); !status) text = std::unexpected(std::move(status).error());
+      if (Status status = check_digest(path, *text, digest, sha256); !status)
+        text = std::unexpected(std::move(status).error());
     }
     files.emplace(path, std::move(text));
   }
@@ -51,7 +57,8 @@ Files read_files(const FileSource& source, const Metadata& metadata, Sha256Funct
 }
 
 // All violations at once: files that are missing or differ, then files that nobody lists.
-Status check_files(const FileSource& source, const Metadata& metadata, const Files& files, const LoadOptions& options) {
+Status check_files(const FileSource& source, const Metadata& metadata, const Files& files,
+                   const LoadOptions& options) {
   std::vector<Error> errors;
   for (const auto& [path, text] : files) {
     if (!text && (!options.defer_files || path == kManifestFile)) errors.push_back(text.error());
@@ -59,13 +66,17 @@ Status check_files(const FileSource& source, const Metadata& metadata, const Fil
   if (options.verify_digests && !options.defer_files) {
     for (const std::string& path : source.list()) {
       if (path == kMetadataFile || path == kSignatureFile) continue;
-      if (std::ranges::contains(metadata.digests, path, &std::pair<std::string, std::string>::first)) continue;
-      errors.push_back(Error{.code = "package/digest", .message = "'" + path + "' is not listed in metadata.json"});
+      if (std::ranges::contains(metadata.digests, path,
+                                &std::pair<std::string, std::string>::first))
+        continue;
+      errors.push_back(Error{.code = "package/digest",
+                             .message = "'" + path + "' is not listed in metadata.json"});
     }
   }
   if (errors.empty()) return {};
   Error first = std::move(errors.front());
-  first.others.assign(std::make_move_iterator(errors.begin() + 1), std::make_move_iterator(errors.end()));
+  first.others.assign(std::make_move_iterator(errors.begin() + 1),
+                      std::make_move_iterator(errors.end()));
   return std::unexpected(std::move(first).during("verifying the files against metadata.json"));
 }
 
@@ -78,31 +89,37 @@ Result<T> in_file(Result<T> result, std::string_view path) {
 Status check_names(const Metadata& metadata, const Manifest& manifest, const LoadOptions& options) {
   const std::string id = manifest.op_id();
   if (metadata.name != id) {
-    return failure("package/metadata", "metadata.json names the operator '" + metadata.name + "'; the manifest is of '" + id + "'");
+    return failure("package/metadata", "metadata.json names the operator '" + metadata.name +
+                                           "'; the manifest is of '" + id + "'");
   }
   if (options.expected_op_id && *options.expected_op_id != id) {
-    return failure("package/metadata", "expected the operator '" + *options.expected_op_id + "', got '" + id + "'");
+    return failure("package/metadata",
+                   "expected the operator '" + *options.expected_op_id + "', got '" + id + "'");
   }
   return {};
 }
 
-// The variants of metadata.json and of the manifest must be the same, and list every template that is rendered.
+// The variants of metadata.json and of the manifest must be the same, and list every template that
+// is rendered.
 Status check_variants(const Metadata& metadata, const Manifest& manifest) {
   using Listed = std::pair<std::string, std::vector<std::string>>;
   for (const Variant& variant : manifest.variants) {
     const auto found = std::ranges::find(metadata.variants, variant.id, &Listed::first);
     if (found == metadata.variants.end()) {
-      return failure("package/metadata", "webgpu.variants: does not list the variant '" + variant.id + "' of the manifest");
+      return failure("package/metadata", "webgpu.variants: does not list the variant '" +
+                                             variant.id + "' of the manifest");
     }
     for (const Pass* pass : passes_of(variant)) {
       if (std::ranges::contains(found->second, pass->shader)) continue;
-      return failure("package/metadata", "webgpu.variants." + variant.id + ": does not list '" + pass->shader + "', which pass '" +
-                                             pass->id + "' renders");
+      return failure("package/metadata", "webgpu.variants." + variant.id + ": does not list '" +
+                                             pass->shader + "', which pass '" + pass->id +
+                                             "' renders");
     }
   }
   for (const auto& [id, templates] : metadata.variants) {
     if (manifest.variant(id) == nullptr) {
-      return failure("package/metadata", "webgpu.variants: lists the variant '" + id + "', which the manifest does not have");
+      return failure("package/metadata", "webgpu.variants: lists the variant '" + id +
+                                             "', which the manifest does not have");
     }
   }
   return {};
@@ -124,12 +141,15 @@ Result<std::optional<Contract>> load_contract(const Files& files, const Manifest
   return std::optional(std::move(contract));
 }
 
-Result<std::shared_ptr<const jinja::Template>> load_template(const std::string& path, const Files& files, const LoadOptions& options) {
+Result<std::shared_ptr<const jinja::Template>> load_template(const std::string& path,
+                                                             const Files& files,
+                                                             const LoadOptions& options) {
   const auto found = files.find(path);
   if (!found->second) return std::unexpected(found->second.error());
   const jinja::Loader loader = [&](std::string_view name) -> const std::string* {
     const auto file = files.find(name);
-    return file == files.end() || !file->second || !is_template_path(name) ? nullptr : &*file->second;
+    return file == files.end() || !file->second || !is_template_path(name) ? nullptr
+                                                                           : &*file->second;
   };
   WGK_ASSIGN(const std::string text, jinja::expand_includes(path, loader, options.template_limits));
   WGK_ASSIGN(jinja::Template parsed, jinja::Template::parse(text, path, options.template_limits));
@@ -145,8 +165,11 @@ Result<std::shared_ptr<const jinja::Template>> Package::find_template(std::strin
   return failure("package/template", "the package has no template '" + std::string(path) + "'");
 }
 
-Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Function sha256, const LoadOptions& options) {
-  const auto fail = [&](Error error) { return std::unexpected(std::move(error).during("loading the package " + source.describe())); };
+Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Function sha256,
+                                            const LoadOptions& options) {
+  const auto fail = [&](Error error) {
+    return std::unexpected(std::move(error).during("loading the package " + source.describe()));
+  };
   const auto text = read_file(source, kMetadataFile, options);
   if (!text) return fail(text.error());
   auto package = std::make_shared<Package>();
@@ -156,7 +179,8 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   package->metadata = *std::move(metadata);
 
   const Files files = read_files(source, package->metadata, sha256, options);
-  if (Status status = check_files(source, package->metadata, files, options); !status) return fail(std::move(status).error());
+  if (Status status = check_files(source, package->metadata, files, options); !status)
+    return fail(std::move(status).error());
 
   auto manifest = in_file(load_manifest(files, options), kManifestFile);
   if (!manifest) return fail(std::move(manifest).error());
@@ -164,14 +188,17 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   for (const auto& [path, digest] : package->metadata.digests) {
     if (path == kManifestFile) package->manifest_digest = digest;
   }
-  if (Status status = check_names(package->metadata, package->manifest, options); !status) return fail(std::move(status).error());
-  if (Status status = check_variants(package->metadata, package->manifest); !status) return fail(std::move(status).error());
+  if (Status status = check_names(package->metadata, package->manifest, options); !status)
+    return fail(std::move(status).error());
+  if (Status status = check_variants(package->metadata, package->manifest); !status)
+    return fail(std::move(status).error());
 
   auto contract = in_file(load_contract(files, package->manifest), kContractFile);
   if (!contract) return fail(std::move(contract).error());
   package->contract = *std::move(contract);
   for (const auto& [path, file] : files) {
-    if (is_template_path(path)) package->templates.emplace_back(path, load_template(path, files, options));
+    if (is_template_path(path))
+      package->templates.emplace_back(path, load_template(path, files, options));
   }
   return std::shared_ptr<const Package>(std::move(package));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loaded kernel package: metadata checked against digests, manifest normalised, templates at hand.
+// A loaded kernel package: metadata checked against digests, manifest normalised, templates at
+// hand.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@
 
 namespace wgk::package {
 
-// Where the files of build/webgpu/ come from: a folder, a cache snapshot, a map in memory. Paths as in the digest.
+// Where the files of build/webgpu/ come from: a folder, a cache snapshot, a map in memory. Paths as
+// in the digest.
 class FileSource {
  public:
   virtual ~FileSource() = default;
@@ -37,14 +39,14 @@ using Sha256Function = Sha256 (*)(std::span<const std::byte> bytes);
 struct Metadata {
   std::string name, id, license, manifest_spec;
   std::int64_t version = 0;
-  std::vector<std::pair<std::string, std::string>> digests;                          // path -> base64
-  std::vector<std::pair<std::string, std::vector<std::string>>> variants;            // id -> templates
+  std::vector<std::pair<std::string, std::string>> digests;                // path -> base64
+  std::vector<std::pair<std::string, std::vector<std::string>>> variants;  // id -> templates
 };
 
 struct LoadOptions {
   bool verify_digests = true;
-  // As the published loader does: only manifest.json is judged at once; what is wrong with a template (also its digest)
-  // is the error of find_template, and other files are never looked at.
+  // As the published loader does: only manifest.json is judged at once; what is wrong with a
+  // template (also its digest) is the error of find_template, and other files are never looked at.
   bool defer_files = false;
   std::optional<std::string> expected_op_id;
   std::size_t max_file_bytes = std::size_t{32} << 20;
@@ -57,18 +59,21 @@ struct Package {
   Metadata metadata;
   Manifest manifest;
   std::optional<Contract> contract;
-  std::string manifest_digest;     // base64, names this build in reports
-  std::string origin;              // FileSource::describe()
+  std::string manifest_digest;  // base64, names this build in reports
+  std::string origin;           // FileSource::describe()
 
   // The parsed template of a pass, includes expanded. Errors: "package/template", "template/...".
   Result<std::shared_ptr<const jinja::Template>> find_template(std::string_view path) const;
 
-  std::vector<std::pair<std::string, Result<std::shared_ptr<const jinja::Template>>>> templates;   // sorted by path
+  std::vector<std::pair<std::string, Result<std::shared_ptr<const jinja::Template>>>>
+      templates;  // sorted by path
 };
 
 Result<Metadata> read_metadata(std::string_view text);
 
-// Verifies digests before anything but metadata.json is parsed; reports every digest violation at once ("package/digest").
-Result<std::shared_ptr<const Package>> load(const FileSource& files, Sha256Function sha256, const LoadOptions& options = {});
+// Verifies digests before anything but metadata.json is parsed; reports every digest violation at
+// once ("package/digest").
+Result<std::shared_ptr<const Package>> load(const FileSource& files, Sha256Function sha256,
+                                            const LoadOptions& options = {});
 
 }  // namespace wgk::package

@@ -17,7 +17,9 @@ namespace {
 // Stands in for SHA-256: the core links none, and any function of the bytes will do here.
 Sha256 toy_digest(std::span<const std::byte> bytes) {
   Sha256 digest = {};
-  for (std::size_t i = 0; i < bytes.size(); ++i) digest[i % 32] = static_cast<std::uint8_t>(digest[i % 32] * 31 + std::to_integer<std::uint8_t>(bytes[i]) + i);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    digest[i % 32] = static_cast<std::uint8_t>(digest[i % 32] * 31 +
+                                               std::to_integer<std::uint8_t>(bytes[i]) + i);
   return digest;
 }
 
@@ -33,10 +35,18 @@ Files make_files(Files files = {}) {
   files.try_emplace("manifest.json", kManifest);
   files.try_emplace("s.wgsl.jinja", "// {{ 1 + 1 }}");
   Json digests(Json::Object{});
-  for (const auto& [path, text] : files) digests.set(path, base64_encode(toy_digest(std::as_bytes(std::span(text)))));
-  const Json metadata = Json::object({{"name", "a.b.Op"}, {"id", "_a_b_op_webgpu_0000000"}, {"version", 1}, {"license", "apache-2.0"},
-      {"backend", Json::object({{"type", "webgpu"}})}, {"digest", Json::object({{"algorithm", "sha256"}, {"files", digests}})},
-      {"webgpu", Json::object({{"manifestSpec", "2.1"}, {"variants", Json::object({{"v", Json::array({"s.wgsl.jinja"})}})}})}});
+  for (const auto& [path, text] : files)
+    digests.set(path, base64_encode(toy_digest(std::as_bytes(std::span(text)))));
+  const Json metadata = Json::object(
+      {{"name", "a.b.Op"},
+       {"id", "_a_b_op_webgpu_0000000"},
+       {"version", 1},
+       {"license", "apache-2.0"},
+       {"backend", Json::object({{"type", "webgpu"}})},
+       {"digest", Json::object({{"algorithm", "sha256"}, {"files", digests}})},
+       {"webgpu",
+        Json::object({{"manifestSpec", "2.1"},
+                      {"variants", Json::object({{"v", Json::array({"s.wgsl.jinja"})}})}})}});
   files.try_emplace("metadata.json", json::write(metadata));
   return files;
 }
@@ -110,7 +120,8 @@ TEST(Package, DefersWhatIsWrongWithTemplates) {
 }
 
 TEST(Package, ChecksNames) {
-  EXPECT_TRUE(contains(error_of(make_files(), {.expected_op_id = "a.b.Other"}), "expected the operator 'a.b.Other', got 'a.b.Op'"));
+  EXPECT_TRUE(contains(error_of(make_files(), {.expected_op_id = "a.b.Other"}),
+                       "expected the operator 'a.b.Other', got 'a.b.Op'"));
   Files files = make_files();
   files["metadata.json"] = changed_metadata("a.b.Op", "a.b.Other");
   EXPECT_TRUE(contains(error_of(files), "metadata.json names the operator 'a.b.Other'"));
@@ -118,7 +129,8 @@ TEST(Package, ChecksNames) {
 
 TEST(Package, ComparesVariants) {
   Files files = make_files();
-  files["metadata.json"] = changed_metadata(R"("variants":{"v")", R"("variants":{"w":["s.wgsl.jinja"],"v")");
+  files["metadata.json"] =
+      changed_metadata(R"("variants":{"v")", R"("variants":{"w":["s.wgsl.jinja"],"v")");
   EXPECT_TRUE(contains(error_of(files), "lists the variant 'w'"));
   files["metadata.json"] = changed_metadata(R"("variants":{"v")", R"("variants":{"w")");
   EXPECT_TRUE(contains(error_of(files), "does not list the variant 'v'"));
@@ -129,11 +141,14 @@ TEST(Package, ComparesVariants) {
 }
 
 TEST(Package, HasALimitForFiles) {
-  EXPECT_TRUE(contains(error_of(make_files({{"s.wgsl.jinja", std::string(5000, ' ')}}), {.max_file_bytes = 4096}), "has 5000 bytes; the limit is 4096"));
+  EXPECT_TRUE(contains(
+      error_of(make_files({{"s.wgsl.jinja", std::string(5000, ' ')}}), {.max_file_bytes = 4096}),
+      "has 5000 bytes; the limit is 4096"));
 }
 
 TEST(Package, ExpandsIncludes) {
-  const auto package = load_files(make_files({{"s.wgsl.jinja", "{% include \"t.wgsl\" %}"}, {"t.wgsl", "text"}}));
+  const auto package =
+      load_files(make_files({{"s.wgsl.jinja", "{% include \"t.wgsl\" %}"}, {"t.wgsl", "text"}}));
   ASSERT_TRUE(package.has_value());
   const auto parsed = (*package)->find_template("s.wgsl.jinja");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().to_string();
@@ -142,23 +157,29 @@ TEST(Package, ExpandsIncludes) {
 
 TEST(Metadata, NamesWhatIsWrong) {
   EXPECT_EQ(metadata_error("apache-2.0", "mit"), "");
-  EXPECT_TRUE(contains(metadata_error("\"webgpu\"}", "\"cuda\"}"), "backend.type: expected \"webgpu\", got \"cuda\""));
+  EXPECT_TRUE(contains(metadata_error("\"webgpu\"}", "\"cuda\"}"),
+                       "backend.type: expected \"webgpu\", got \"cuda\""));
   EXPECT_TRUE(contains(metadata_error("\"2.1\"", "\"2.0\""), "expected '2.1', got '2.0'"));
   EXPECT_TRUE(contains(metadata_error("\"2.1\"", "\"2\""), "<major>.<minor>"));
-  EXPECT_EQ(metadata_error("\"2.1\"", "2.1"), "");          // compared as text
+  EXPECT_EQ(metadata_error("\"2.1\"", "2.1"), "");  // compared as text
   EXPECT_TRUE(contains(metadata_error("sha256", "sha512"), "sha512"));
-  EXPECT_TRUE(contains(metadata_error("\"manifest.json\":", "\"../manifest.json\":"), "not a plain relative path"));
-  EXPECT_TRUE(contains(metadata_error("\"manifest.json\":", "\"a/constructor\":"), "not a plain relative path"));
-  EXPECT_TRUE(contains(metadata_error("\"manifest.json\":", "\"m.json\":"), "manifest.json is not listed"));
+  EXPECT_TRUE(contains(metadata_error("\"manifest.json\":", "\"../manifest.json\":"),
+                       "not a plain relative path"));
+  EXPECT_TRUE(contains(metadata_error("\"manifest.json\":", "\"a/constructor\":"),
+                       "not a plain relative path"));
+  EXPECT_TRUE(
+      contains(metadata_error("\"manifest.json\":", "\"m.json\":"), "manifest.json is not listed"));
   EXPECT_TRUE(contains(metadata_error("[\"s.wgsl.jinja\"]", "[]"), "must not be empty"));
-  EXPECT_TRUE(contains(metadata_error("[\"s.wgsl.jinja\"]", "[\"manifest.json\"]"), "not a template"));
+  EXPECT_TRUE(
+      contains(metadata_error("[\"s.wgsl.jinja\"]", "[\"manifest.json\"]"), "not a template"));
   EXPECT_TRUE(contains(metadata_error("{\"v\":[\"s.wgsl.jinja\"]}", "{}"), "lists no variant"));
   EXPECT_TRUE(contains(metadata_error("{\"v\":", "{\"a-b\":"), "not a variant id"));
   EXPECT_TRUE(contains(read_metadata("[]").error().to_string(), "must hold an object"));
   EXPECT_TRUE(contains(read_metadata("{").error().to_string(), "error[package/json]"));
 }
 
-constexpr std::string_view kContract = R"json({"contract": 1, "description": "Does it.", "ports": {"x": {"description": "In.", "dims": "(N, C)"}},
+constexpr std::string_view kContract =
+    R"json({"contract": 1, "description": "Does it.", "ports": {"x": {"description": "In.", "dims": "(N, C)"}},
   "attributes": {"axis": {"description": "Which."}}, "variants": {"v": "All of it."},
   "rules": [{"id": "rank", "code": "request/rank", "port": "x", "require": "ranks.x == 2", "message": "x has shape {{ shapes.x }}"},
             {"id": "odd", "code": "request/shape", "needs": ["rank"], "when": "present.x", "require": "shapes.x[0] % 2 == 1", "message": "even"}],
@@ -166,7 +187,8 @@ constexpr std::string_view kContract = R"json({"contract": 1, "description": "Do
 
 std::string contract_error(std::string_view from, std::string_view to) {
   std::string text(kContract);
-  if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+  if (const std::size_t at = text.find(from); at != std::string::npos)
+    text.replace(at, from.size(), to);
   return error_of(make_files({{"contract.json", text}}));
 }
 
@@ -181,9 +203,12 @@ TEST(Contract, IsRead) {
 
 TEST(Contract, IsStrict) {
   EXPECT_TRUE(contains(contract_error("\"contract\": 1", "\"contract\": 2"), "contract"));
-  EXPECT_TRUE(contains(contract_error("\"needs\": [\"rank\"]", "\"needs\": [\"later\"]"), "rules[1].needs[0]: 'later'"));
+  EXPECT_TRUE(contains(contract_error("\"needs\": [\"rank\"]", "\"needs\": [\"later\"]"),
+                       "rules[1].needs[0]: 'later'"));
   EXPECT_TRUE(contains(contract_error("request/rank", "request/nosuch"), "rules[0].code"));
-  EXPECT_TRUE(contains(contract_error("\"port\": \"x\", \"require\"", "\"port\": \"q\", \"require\""), "names the port 'q'"));
+  EXPECT_TRUE(
+      contains(contract_error("\"port\": \"x\", \"require\"", "\"port\": \"q\", \"require\""),
+               "names the port 'q'"));
   EXPECT_TRUE(contains(contract_error("ranks.x == 2", "ranks.x =="), "rules[0].require"));
   EXPECT_TRUE(contains(contract_error("{{ got }}", "{{ got"), "values[0].message"));
   EXPECT_TRUE(contains(contract_error("\"kind\": \"range\"", "\"kind\": \"set\""), "kind"));
@@ -199,15 +224,20 @@ TEST(Card, SaysWhatThePackageSays) {
   test.name = "first";
   test.inputs.emplace_back("x", CaseTensor{DType::f32, {4, 8}, ConstantValue{}, {}});
   test.attrs.emplace_back("axis", Json(0));
-  const std::string card = make_card(**package, {test}, {"contract.json", "manifest.json", "s.wgsl.jinja"});
-  EXPECT_TRUE(card.starts_with("---\nlibrary_name: kernels\nlicense: apache-2.0\ntags:\n- kernel\n- webgpu\n- wgsl\n---\n# a.b.Op\n"));
-  EXPECT_TRUE(contains(card, "| Name | Upstream name | Logical dtype | Rank | Shape | Description | Presence |"));
+  const std::string card =
+      make_card(**package, {test}, {"contract.json", "manifest.json", "s.wgsl.jinja"});
+  EXPECT_TRUE(
+      card.starts_with("---\nlibrary_name: kernels\nlicense: apache-2.0\ntags:\n- kernel\n- "
+                       "webgpu\n- wgsl\n---\n# a.b.Op\n"));
+  EXPECT_TRUE(contains(
+      card, "| Name | Upstream name | Logical dtype | Rank | Shape | Description | Presence |"));
   EXPECT_TRUE(contains(card, "| `x` | `X` | `T` | — | (N, C) | In. | required |"));
   EXPECT_TRUE(contains(card, "| `y` | `T` | same as `x` | same as `x` | — | required |"));
   EXPECT_TRUE(contains(card, "| `axis` | `1` | Which. |"));
   EXPECT_TRUE(contains(card, "- `v` — All of it."));
   EXPECT_TRUE(contains(card, "- [`s.wgsl.jinja`](build/webgpu/s.wgsl.jinja)"));
-  EXPECT_TRUE(contains(card, "  x: { data: xData, shape: [4, 8] },\n}, {\n  attrs: { axis: 0 },\n});"));
+  EXPECT_TRUE(
+      contains(card, "  x: { data: xData, shape: [4, 8] },\n}, {\n  attrs: { axis: 0 },\n});"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace wgk::store {
 namespace {
 
 namespace fs = std::filesystem;
-using Files = std::map<std::string, std::string, std::less<>>;     // path -> text
+using Files = std::map<std::string, std::string, std::less<>>;  // path -> text
 
 constexpr std::string_view kMetadata = "metadata.json";
 
@@ -56,7 +56,8 @@ Result<VariantTemplates> templates_of(const package::Manifest& manifest, const F
     std::set<std::string> paths;
     for (const package::Pass* pass : package::passes_of(variant)) {
       if (!files.contains(pass->shader)) {
-        return failure("package/template", "variant '" + variant.id + "' renders '" + pass->shader + "', which is not in the package");
+        return failure("package/template", "variant '" + variant.id + "' renders '" + pass->shader +
+                                               "', which is not in the package");
       }
       if (!known.contains(pass->shader)) {
         WGK_ASSIGN(known[pass->shader], closure(pass->shader, files));
@@ -68,20 +69,25 @@ Result<VariantTemplates> templates_of(const package::Manifest& manifest, const F
   return result;
 }
 
-std::string digest_of(std::string_view text) { return base64_encode(sha256(std::as_bytes(std::span(text)))); }
+std::string digest_of(std::string_view text) {
+  return base64_encode(sha256(std::as_bytes(std::span(text))));
+}
 
 std::string build_id(const std::string& op_id, const Json& digests) {
   std::string id = "_";
-  for (const char c : op_id) id += c == '.' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char c : op_id)
+    id += c == '.' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const std::string text = json::write(digests);
   const package::Sha256 hash = sha256(std::as_bytes(std::span(text)));
   id += "_webgpu_";
-  for (std::size_t i = 0; i < 7; ++i) id += "0123456789abcdef"[i % 2 == 0 ? hash[i / 2] >> 4 : hash[i / 2] & 15];
+  for (std::size_t i = 0; i < 7; ++i)
+    id += "0123456789abcdef"[i % 2 == 0 ? hash[i / 2] >> 4 : hash[i / 2] & 15];
   return id;
 }
 
 // Members in the published order; what the file says beyond that stays behind them.
-Result<std::string> make_metadata(const package::Manifest& manifest, const Files& files, const VariantTemplates& templates) {
+Result<std::string> make_metadata(const package::Manifest& manifest, const Files& files,
+                                  const VariantTemplates& templates) {
   Json old = Json(Json::Object{});
   if (const auto found = files.find(kMetadata); found != files.end()) {
     WGK_ASSIGN(old, json::parse(found->second));
@@ -96,7 +102,8 @@ Result<std::string> make_metadata(const package::Manifest& manifest, const Files
     if (path != kMetadata && path != "metadata.json.sigstore") digests.set(path, digest_of(text));
   }
   Json variants(Json::Object{});
-  for (const auto& [id, paths] : templates) variants.set(id, Json(Json::Array(paths.begin(), paths.end())));
+  for (const auto& [id, paths] : templates)
+    variants.set(id, Json(Json::Array(paths.begin(), paths.end())));
 
   const std::string op_id = manifest.op_id();
   const Json old_webgpu = kept(old, "webgpu", Json(Json::Object{}));
@@ -104,12 +111,13 @@ Result<std::string> make_metadata(const package::Manifest& manifest, const Files
                               {"specialized", kept(old_webgpu, "specialized", false)},
                               {"opPath", kept(old_webgpu, "opPath", "ops/" + op_id)},
                               {"variants", std::move(variants)}});
-  Json metadata = Json::object({{"name", op_id},
-                                {"id", build_id(op_id, digests)},
-                                {"version", kept(old, "version", 1)},
-                                {"license", kept(old, "license", "apache-2.0")},
-                                {"backend", Json::object({{"type", "webgpu"}})},
-                                {"digest", Json::object({{"algorithm", "sha256"}, {"files", std::move(digests)}})}});
+  Json metadata = Json::object(
+      {{"name", op_id},
+       {"id", build_id(op_id, digests)},
+       {"version", kept(old, "version", 1)},
+       {"license", kept(old, "license", "apache-2.0")},
+       {"backend", Json::object({{"type", "webgpu"}})},
+       {"digest", Json::object({{"algorithm", "sha256"}, {"files", std::move(digests)}})}});
   for (const auto& [key, value] : *old.if_object()) {
     if (metadata.find(key) == nullptr && key != "webgpu") metadata.set(key, value);
   }
@@ -126,7 +134,8 @@ bool is_shared_template(const fs::path& path) {
 Result<Files> read_shared(const fs::path& folder) {
   Files files;
   std::error_code error;
-  for (fs::directory_iterator walk(folder, error); !error && walk != fs::directory_iterator(); walk.increment(error)) {
+  for (fs::directory_iterator walk(folder, error); !error && walk != fs::directory_iterator();
+       walk.increment(error)) {
     if (!is_shared_template(walk->path())) continue;
     WGK_ASSIGN(files[walk->path().filename().string()], io::read_file(walk->path()));
   }
@@ -139,7 +148,8 @@ fs::path shared_folder(const fs::path& build, const DigestOptions& options) {
   return (fs::absolute(build) / ".." / ".." / ".." / "common").lexically_normal();
 }
 
-Status write_changes(const fs::path& folder, const Files& before, const Files& after, bool dry_run, DigestReport& report) {
+Status write_changes(const fs::path& folder, const Files& before, const Files& after, bool dry_run,
+                     DigestReport& report) {
   for (const auto& [path, text] : after) {
     const auto old = before.find(path);
     if (old != before.end() && old->second == text) continue;
@@ -150,7 +160,8 @@ Status write_changes(const fs::path& folder, const Files& before, const Files& a
   for (const std::string& path : report.removed) {
     report.changed = true;
     std::error_code error;
-    if (!dry_run && !fs::remove(folder / path, error)) return failure("io/write", "cannot remove '" + path + "': " + error.message());
+    if (!dry_run && !fs::remove(folder / path, error))
+      return failure("io/write", "cannot remove '" + path + "': " + error.message());
   }
   return {};
 }
@@ -185,7 +196,9 @@ Result<DigestReport> refresh_folder(const fs::path& folder, const DigestOptions&
 Result<DigestReport> refresh(std::string_view package, const DigestOptions& options) {
   WGK_ASSIGN(const fs::path folder, find_build_folder(package));
   auto report = refresh_folder(folder, options);
-  if (!report) return std::unexpected(std::move(report).error().during("refreshing the package " + folder.string()));
+  if (!report)
+    return std::unexpected(
+        std::move(report).error().during("refreshing the package " + folder.string()));
   return report;
 }
 

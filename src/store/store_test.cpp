@@ -58,7 +58,8 @@ using Digest = Folder;
 
 TEST(Sha256, KnowsTheStandardVector) {
   const std::string_view text = "abc";
-  EXPECT_EQ(base64_encode(sha256(std::as_bytes(std::span(text)))), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+  EXPECT_EQ(base64_encode(sha256(std::as_bytes(std::span(text)))),
+            "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
 }
 
 TEST_F(Folder, OpensByEitherPath) {
@@ -80,12 +81,13 @@ TEST_F(Folder, RefusesPathsThatLeaveIt) {
   write(root_ / "secret", "secret");
   const auto source = FolderSource::open(build_);
   ASSERT_TRUE(source.has_value());
-  for (const char* path : {"../../../secret", "/etc/passwd", "a/../../b", "", "a//b", "a\\b"}) EXPECT_EQ(source->read(path).error().code, "package/file") << path;
+  for (const char* path : {"../../../secret", "/etc/passwd", "a/../../b", "", "a//b", "a\\b"})
+    EXPECT_EQ(source->read(path).error().code, "package/file") << path;
   fs::remove(build_ / "s.wgsl.jinja");
   fs::create_symlink(root_ / "secret", build_ / "s.wgsl.jinja");
   EXPECT_TRUE(contains(open_error(), "is a link that leads out of the package"));
   fs::remove(build_ / "s.wgsl.jinja");
-  fs::create_symlink("manifest.json", build_ / "s.wgsl.jinja");     // inside: only the digest is wrong
+  fs::create_symlink("manifest.json", build_ / "s.wgsl.jinja");  // inside: only the digest is wrong
   EXPECT_TRUE(contains(open_error(), "'s.wgsl.jinja' has the digest"));
   fs::create_directory_symlink(root_, build_ / "up");
   EXPECT_TRUE(contains(open_error(), "'up' is not listed"));
@@ -105,11 +107,13 @@ TEST_F(Folder, HasALimitForFiles) {
   EXPECT_TRUE(contains(package.error().to_string(), "has 3000 bytes; the limit is 2000"));
 }
 
-// The load records that are about the package itself; those about locations, revisions and trust belong to the Hub store.
+// The load records that are about the package itself; those about locations, revisions and trust
+// belong to the Hub store.
 TEST(Loading, AgreesWithThePublishedLoader) {
   const auto corpus = json::parse(read(kInterop / "expectations" / "loading.json"));
   ASSERT_TRUE(corpus.has_value());
-  const std::set<std::string> elsewhere = {"revision_missing", "version_invalid", "trust", "location_needs_op_id"};
+  const std::set<std::string> elsewhere = {"revision_missing", "version_invalid", "trust",
+                                           "location_needs_op_id"};
   std::size_t judged = 0;
   for (const Json& one : *corpus->find("cases")->if_array()) {
     const std::string& id = *one.find("id")->if_string();
@@ -117,13 +121,17 @@ TEST(Loading, AgreesWithThePublishedLoader) {
     const Json* category = one.find("category");
     if (category != nullptr && elsewhere.contains(*category->if_string())) continue;
     std::map<std::string, std::string, std::less<>> files;
-    for (const char* name : {"manifest.json", "metadata.json", "s.wgsl.jinja"}) files[name] = read(kInterop / "packages" / "test.interop.Base" / "build" / "webgpu" / name);
-    if (const Json* metadata = one.find("metadata")) files["metadata.json"] = *metadata->if_string();
+    for (const char* name : {"manifest.json", "metadata.json", "s.wgsl.jinja"})
+      files[name] = read(kInterop / "packages" / "test.interop.Base" / "build" / "webgpu" / name);
+    if (const Json* metadata = one.find("metadata"))
+      files["metadata.json"] = *metadata->if_string();
     if (id == "manifest_bom_in_text") files["manifest.json"].insert(0, "\xef\xbb\xbf");
     package::LoadOptions options{.defer_files = true};
-    if (const Json* expected = one.find("options")->find("expectedOpId")) options.expected_op_id = *expected->if_string();
+    if (const Json* expected = one.find("options")->find("expectedOpId"))
+      options.expected_op_id = *expected->if_string();
     const auto package = package::load(package::MemorySource(files), sha256, options);
-    EXPECT_EQ(package.has_value(), !*one.find("throws")->if_bool()) << (package ? "" : package.error().to_string());
+    EXPECT_EQ(package.has_value(), !*one.find("throws")->if_bool())
+        << (package ? "" : package.error().to_string());
     ++judged;
     // What a call then finds out about the templates.
     const Json* call = one.find("call");
@@ -144,8 +152,8 @@ TEST_F(Digest, WritesWhatTheLoaderAccepts) {
   EXPECT_EQ(open_error(), "");
   const std::string text = read(build_ / "metadata.json");
   EXPECT_TRUE(contains(text, "\"test.json\""));
-  EXPECT_TRUE(contains(text, "\"provenance\""));       // kept
-  EXPECT_FALSE(refresh(package_.string())->changed);   // the same bytes again
+  EXPECT_TRUE(contains(text, "\"provenance\""));      // kept
+  EXPECT_FALSE(refresh(package_.string())->changed);  // the same bytes again
 }
 
 TEST_F(Digest, CopiesWhatTemplatesInclude) {
@@ -160,7 +168,8 @@ TEST_F(Digest, CopiesWhatTemplatesInclude) {
   EXPECT_EQ(read(build_ / "halves.wgsl.jinja"), "halves");
   const auto package = open(package_.string());
   ASSERT_TRUE(package.has_value()) << package.error().to_string();
-  EXPECT_EQ((*package)->metadata.variants[0].second, (std::vector<std::string>{"halves.wgsl.jinja", "s.wgsl.jinja"}));
+  EXPECT_EQ((*package)->metadata.variants[0].second,
+            (std::vector<std::string>{"halves.wgsl.jinja", "s.wgsl.jinja"}));
 
   write(common / "halves.wgsl.jinja", "newer");
   EXPECT_TRUE(refresh(package_.string(), {.shared = {}, .dry_run = true})->changed);
@@ -176,10 +185,12 @@ TEST_F(Digest, NamesWhatIsMissing) {
   write(build_ / "s.wgsl.jinja", "{% include \"nosuch.wgsl\" %}");
   EXPECT_EQ(refresh(package_.string()).error().code, "template/include");
   fs::remove(build_ / "s.wgsl.jinja");
-  EXPECT_TRUE(contains(refresh(package_.string()).error().message, "renders 's.wgsl.jinja', which is not in the package"));
+  EXPECT_TRUE(contains(refresh(package_.string()).error().message,
+                       "renders 's.wgsl.jinja', which is not in the package"));
 }
 
-// Packages and shared sources agree: every package of the project is exactly what `wgk digest` makes of it.
+// Packages and shared sources agree: every package of the project is exactly what `wgk digest`
+// makes of it.
 TEST(Kernels, AreUpToDate) {
   const fs::path kernels = fs::path(WGK_SOURCE_DIR) / "kernels";
   std::set<std::string> used;
@@ -189,12 +200,14 @@ TEST(Kernels, AreUpToDate) {
     const auto report = refresh(entry.path().string(), {.shared = {}, .dry_run = true});
     ASSERT_TRUE(report.has_value()) << report.error().to_string();
     EXPECT_FALSE(report->changed) << "run `wgk digest " << entry.path().string() << "`";
-    for (const auto& [variant, templates] : report->templates) used.insert(templates.begin(), templates.end());
+    for (const auto& [variant, templates] : report->templates)
+      used.insert(templates.begin(), templates.end());
   }
   if (used.empty()) return;
   for (const auto& entry : fs::directory_iterator(kernels / "common")) {
     const std::string name = entry.path().filename().string();
-    EXPECT_TRUE(!name.ends_with(".wgsl.jinja") || used.contains(name)) << name << " is in no package";
+    EXPECT_TRUE(!name.ends_with(".wgsl.jinja") || used.contains(name))
+        << name << " is in no package";
   }
 }
 
