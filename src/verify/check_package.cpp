@@ -9,8 +9,8 @@
 #include "jinja/template.h"
 #include "json/cursor.h"
 #include "json/json.h"
-#include "package/case_data.h"
 #include "package/card.h"
+#include "package/case_data.h"
 #include "store/digest.h"
 #include "store/folder_source.h"
 #include "store/open.h"
@@ -24,11 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_integer(DType dtype) { return dtype != DType::f32 && dtype != DType::f16; }
+bool is_integer(DType dtype) {
+  return dtype != DType::f32 && dtype != DType::f16;
+}
 
 class Check {
  public:
-  Check(std::string_view place, fs::path path, PackageFolder folder) : place_(place), path_(std::move(path)), folder_(std::move(folder)) {}
+  Check(std::string_view place, fs::path path, PackageFolder folder)
+      : place_(place), path_(std::move(path)), folder_(std::move(folder)) {}
 
   Result<std::vector<Error>> run() {
     WGK_TRY(check_metadata());
@@ -46,7 +49,10 @@ class Check {
     errors_.push_back(Error{std::string(code), std::move(message), {}, std::move(hint)});
   }
 
-  void append(std::vector<Error> errors) { errors_.insert(errors_.end(), std::make_move_iterator(errors.begin()), std::make_move_iterator(errors.end())); }
+  void append(std::vector<Error> errors) {
+    errors_.insert(errors_.end(), std::make_move_iterator(errors.begin()),
+                   std::make_move_iterator(errors.end()));
+  }
 
   // Our own files may say nothing that the format does not know, and nothing that is out of date.
   Status check_metadata() {
@@ -56,15 +62,21 @@ class Check {
     const auto note = [&](const Status& status) {
       if (!status) errors_.push_back(status.error());
     };
-    note(cursor.only({"name", "id", "version", "license", "backend", "digest", "provenance", "webgpu"}));
+    note(cursor.only(
+        {"name", "id", "version", "license", "backend", "digest", "provenance", "webgpu"}));
     note(cursor.find("digest")->only({"algorithm", "files"}));
     note(cursor.find("webgpu")->only({"manifestSpec", "specialized", "opPath", "variants"}));
     if (package().metadata.id.empty()) add("package/metadata", "id: the build has no id");
     if (package().metadata.license.empty()) add("package/metadata", "license: is missing");
 
-    WGK_ASSIGN(const store::DigestReport report, store::refresh(place_, {.shared = {}, .dry_run = true}));
-    for (const std::string& file : report.copied) add("package/digest", "'" + file + "' differs from the shared file of that name", "run `wgk digest`");
-    for (const std::string& file : report.removed) add("package/digest", "nothing includes the copied shared file '" + file + "'", "run `wgk digest`");
+    WGK_ASSIGN(const store::DigestReport report,
+               store::refresh(place_, {.shared = {}, .dry_run = true}));
+    for (const std::string& file : report.copied)
+      add("package/digest", "'" + file + "' differs from the shared file of that name",
+          "run `wgk digest`");
+    for (const std::string& file : report.removed)
+      add("package/digest", "nothing includes the copied shared file '" + file + "'",
+          "run `wgk digest`");
     check_listed(report);
     return {};
   }
@@ -73,16 +85,23 @@ class Check {
   void check_listed(const store::DigestReport& report) {
     std::set<std::string> used;
     for (const auto& [id, needed] : report.templates) {
-      const auto listed = std::ranges::find(package().metadata.variants, id, &std::pair<std::string, std::vector<std::string>>::first);
+      const auto listed =
+          std::ranges::find(package().metadata.variants, id,
+                            &std::pair<std::string, std::vector<std::string>>::first);
       for (const std::string& file : needed) {
         used.insert(file);
-        if (listed != package().metadata.variants.end() && !std::ranges::contains(listed->second, file)) {
-          add("package/metadata", "webgpu.variants." + id + ": does not list '" + file + "', which its templates include", "run `wgk digest`");
+        if (listed != package().metadata.variants.end() &&
+            !std::ranges::contains(listed->second, file)) {
+          add("package/metadata",
+              "webgpu.variants." + id + ": does not list '" + file +
+                  "', which its templates include",
+              "run `wgk digest`");
         }
       }
     }
     for (const auto& [file, parsed] : package().templates) {
-      if (!used.contains(file)) add("package/template", "no pass renders or includes '" + file + "'");
+      if (!used.contains(file))
+        add("package/template", "no pass renders or includes '" + file + "'");
     }
   }
 
@@ -99,13 +118,15 @@ class Check {
     };
     std::vector<TemplateText> texts;
     for (const auto& [path, text] : files) {
-      if (auto expanded = jinja::expand_includes(path, loader)) texts.push_back({path, *std::move(expanded)});
+      if (auto expanded = jinja::expand_includes(path, loader))
+        texts.push_back({path, *std::move(expanded)});
     }
     append(check_template_names(package(), texts));
     return {};
   }
 
-  // Every case must be planned or refused as it says, on a device of default limits and, where that has no variant, with everything.
+  // Every case must be planned or refused as it says, on a device of default limits and, where that
+  // has no variant, with everything.
   void check_case(const package::TestCase& test) {
     Call call;
     call.attrs = test.attrs;
@@ -115,7 +136,9 @@ class Check {
       Array array{tensor.dtype, tensor.shape, {}};
       if (is_integer(tensor.dtype) || test.error) {
         auto data = package::make_host_data(tensor);
-        if (!data) return add(data.error().code, "test case '" + test.name + "', input '" + name + "': " + data.error().message);
+        if (!data)
+          return add(data.error().code, "test case '" + test.name + "', input '" + name +
+                                            "': " + data.error().message);
         array.data = *std::move(data);
       }
       call.inputs.emplace_back(name, std::move(array));
@@ -130,9 +153,13 @@ class Check {
 
   void check_refusal(const package::TestCase& test, const Explanation& explanation) {
     const std::string wanted = test.error->empty() ? "any error" : *test.error;
-    if (!explanation.error) return add("package/cases", "test case '" + test.name + "' can be planned; it expects " + wanted);
+    if (!explanation.error)
+      return add("package/cases",
+                 "test case '" + test.name + "' can be planned; it expects " + wanted);
     if (matches_code(*test.error, *explanation.error)) return;
-    add("package/cases", "test case '" + test.name + "' expects " + wanted + ", but planning says " + explanation.error->code + ": " + explanation.error->message);
+    add("package/cases", "test case '" + test.name + "' expects " + wanted +
+                             ", but planning says " + explanation.error->code + ": " +
+                             explanation.error->message);
   }
 
   // Only packages with a contract have a card of ours.
@@ -140,7 +167,8 @@ class Check {
     if (!package().contract) return;
     const auto card = io::read_file(fs::path(place_) / "README.md");
     if (!card || *card != package::make_card(package(), folder_.tests, folder_.files)) {
-      add("package/file", "README.md is missing or differs from the card of the package", "run `wgk card`");
+      add("package/file", "README.md is missing or differs from the card of the package",
+          "run `wgk card`");
     }
   }
 

@@ -15,11 +15,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-void take_worst(Difference& worst, std::size_t index, double got, double wanted, const package::Expectation& expectation) {
+void take_worst(Difference& worst, std::size_t index, double got, double wanted,
+                const package::Expectation& expectation) {
   const bool refused = std::isnan(got) && !expectation.allow_nan;
   const double multiple = refused ? kInfinity : error_multiple(got, wanted, expectation.tolerance);
   if (!(multiple > worst.multiple)) return;
-  worst = {.multiple = multiple, .index = index, .wanted = wanted, .got = got, .nan_refused = refused};
+  worst = {
+      .multiple = multiple, .index = index, .wanted = wanted, .got = got, .nan_refused = refused};
 }
 
 }  // namespace
@@ -31,7 +33,8 @@ double error_multiple(double got, double wanted, const package::Tolerance& toler
   return allowed > 0 ? std::fabs(got - wanted) / allowed : kInfinity;
 }
 
-Difference compare(DType dtype, std::span<const std::byte> got, std::span<const std::byte> wanted, const package::Expectation& expectation) {
+Difference compare(DType dtype, std::span<const std::byte> got, std::span<const std::byte> wanted,
+                   const package::Expectation& expectation) {
   Difference worst;
   const std::size_t count = got.size() / host_bytes(dtype);
   auto ignore = expectation.ignore;
@@ -41,23 +44,27 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
     const auto index = static_cast<std::int64_t>(i);
     while (range != ignore.end() && range->second <= index) ++range;
     if (range != ignore.end() && range->first <= index) continue;
-    take_worst(worst, i, package::host_value(dtype, got, i), package::host_value(dtype, wanted, i), expectation);
+    take_worst(worst, i, package::host_value(dtype, got, i), package::host_value(dtype, wanted, i),
+               expectation);
   }
   return worst;
 }
 
-Result<Difference> compare_samples(DType dtype, std::span<const std::byte> got, const package::Expectation& expectation) {
+Result<Difference> compare_samples(DType dtype, std::span<const std::byte> got,
+                                   const package::Expectation& expectation) {
   Difference worst;
   for (const auto& [index, value] : expectation.samples) {
     std::array<std::byte, 8> rounded = {};
     WGK_TRY(package::store_host_value(dtype, value, rounded, 0));
     const auto at = static_cast<std::size_t>(index);
-    take_worst(worst, at, package::host_value(dtype, got, at), package::host_value(dtype, rounded, 0), expectation);
+    take_worst(worst, at, package::host_value(dtype, got, at),
+               package::host_value(dtype, rounded, 0), expectation);
   }
   return worst;
 }
 
-std::optional<std::size_t> first_difference(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b) {
+std::optional<std::size_t> first_difference(DType dtype, std::span<const std::byte> a,
+                                            std::span<const std::byte> b) {
   const auto [left, right] = std::ranges::mismatch(a, b);
   if (left == a.end() && right == b.end()) return std::nullopt;
   return static_cast<std::size_t>(left - a.begin()) / host_bytes(dtype);

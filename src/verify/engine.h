@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,22 +23,24 @@ struct Array {
   Shape shape;
   std::vector<std::byte> data;
 };
-using Arrays = std::vector<std::pair<std::string, Array>>;     // by port
+using Arrays = std::vector<std::pair<std::string, Array>>;  // by port
 
-// One call. In-place tensors are uploaded before it; the outputs hold a pattern that no kernel writes.
+// One call. In-place tensors are uploaded before it; new outputs hold a pattern, so that what a
+// kernel leaves unwritten shows.
 struct Call {
   Arrays inputs;
   std::vector<std::pair<std::string, Json>> attrs, args, tunables;
-  std::vector<std::string> outputs;                            // requested; required ones exist anyway
-  std::string variant;                                         // forced; empty: selected
+  std::vector<std::string> outputs;  // requested; required ones exist anyway
+  std::string variant;               // forced; empty: selected
+  bool must_fail = false;  // in-place tensors are on the device, and looked at after the failure
 };
 
 struct CallResult {
-  std::string variant;                                         // that ran
-  Arrays outputs;                                              // by bind key, in-place tensors too
+  std::string variant;  // that ran
+  Arrays outputs;       // by bind key, in-place tensors too
 };
 
-// A call that failed, and the outputs and in-place tensors that changed all the same.
+// A call that failed, and the in-place tensors that changed all the same.
 struct CallFailure {
   Error error;
   std::vector<std::string> changed;
@@ -48,7 +51,8 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string adapter() const = 0;
   virtual const DeviceCaps& caps() const = 0;
-  virtual std::expected<CallResult, CallFailure> call(const package::Package& package, const Call& call) = 0;
+  virtual std::expected<CallResult, CallFailure> call(
+      const std::shared_ptr<const package::Package>& package, const Call& call) = 0;
 };
 
 }  // namespace wgk::verify

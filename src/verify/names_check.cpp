@@ -14,12 +14,14 @@ using Names = std::set<std::string, std::less<>>;
 
 // What every expression sees: namespaces and helpers. What only templates have is left out.
 bool is_global(std::string_view name) {
-  constexpr std::string_view kElsewhere[] = {"env", "constants", "source", "range", "loop", "namespace", "dict"};
+  constexpr std::string_view kElsewhere[] = {"env",  "constants", "source", "range",
+                                             "loop", "namespace", "dict"};
   return package::is_scope_name(name) && !std::ranges::contains(kElsewhere, name);
 }
 
 bool is_template_global(std::string_view name) {
-  constexpr std::string_view kTemplates[] = {"env", "range", "namespace", "raise_exception", "loop"};
+  constexpr std::string_view kTemplates[] = {"env", "range", "namespace", "raise_exception",
+                                             "loop"};
   return is_global(name) || std::ranges::contains(kTemplates, name);
 }
 
@@ -38,35 +40,44 @@ class ExpressionCheck {
     for (const package::Port& port : manifest.outputs) {
       if (port.shape) check_rule(*port.shape, names, "outputs." + port.key + ".shape");
     }
-    for (const package::Variant& variant : manifest.variants) check_variant(manifest, variant, names);
+    for (const package::Variant& variant : manifest.variants)
+      check_variant(manifest, variant, names);
     return std::move(errors_);
   }
 
  private:
-  void check_variant(const package::Manifest& manifest, const package::Variant& variant, const Names& manifest_names) {
+  void check_variant(const package::Manifest& manifest, const package::Variant& variant,
+                     const Names& manifest_names) {
     const std::string place = "variant '" + variant.id + "' ";
-    for (const auto& clause : variant.when) check(clause.syntax(), clause.free_names(), manifest_names, place + "when");
-    for (const auto& clause : variant.demote_when) check(clause.syntax(), clause.free_names(), manifest_names, place + "demoteWhen");
+    for (const auto& clause : variant.when)
+      check(clause.syntax(), clause.free_names(), manifest_names, place + "when");
+    for (const auto& clause : variant.demote_when)
+      check(clause.syntax(), clause.free_names(), manifest_names, place + "demoteWhen");
     Names names = manifest_names;
     check_derive(variant.derive, names, place + "derive");
-    for (const auto& scratch : variant.intermediates) check_rule(scratch.shape, names, place + "intermediate '" + scratch.id + "'");
+    for (const auto& scratch : variant.intermediates)
+      check_rule(scratch.shape, names, place + "intermediate '" + scratch.id + "'");
     add_types(manifest, names);
-    for (const package::Pass* pass : package::passes_of(variant)) check_pass(*pass, names, place + "pass '" + pass->id + "' ");
+    for (const package::Pass* pass : package::passes_of(variant))
+      check_pass(*pass, names, place + "pass '" + pass->id + "' ");
   }
 
   void check_pass(const package::Pass& pass, Names names, const std::string& place) {
     check_derive(pass.derive, names, place + "derive");
-    for (const auto* axis : {&pass.dispatch.x, &pass.dispatch.y, &pass.dispatch.z}) check_rule(*axis, names, place + "dispatch");
+    for (const auto* axis : {&pass.dispatch.x, &pass.dispatch.y, &pass.dispatch.z})
+      check_rule(*axis, names, place + "dispatch");
     for (const auto& [key, rule] : pass.profile) check_rule(rule, names, place + "profile." + key);
     for (const auto& binding : pass.bindings) {
       for (const auto& field : binding.fields) {
         if (field.value) check_rule(*field.value, names, place + "field '" + field.name + "'");
-        if (field.default_value) check_rule(*field.default_value, names, place + "field '" + field.name + "'");
+        if (field.default_value)
+          check_rule(*field.default_value, names, place + "field '" + field.name + "'");
       }
     }
   }
 
-  void check_derive(const package::Named<package::Rule>& derive, Names& names, const std::string& place) {
+  void check_derive(const package::Named<package::Rule>& derive, Names& names,
+                    const std::string& place) {
     for (const auto& [name, rule] : derive) {
       check_rule(rule, names, place + "." + name);
       names.insert(name);
@@ -77,7 +88,8 @@ class ExpressionCheck {
     check(rule.syntax(), rule.free_names(), names, place);
   }
 
-  void check(const Status& syntax, const std::vector<std::string>& used, const Names& names, const std::string& place) {
+  void check(const Status& syntax, const std::vector<std::string>& used, const Names& names,
+             const std::string& place) {
     if (!syntax) {
       add(Error{syntax.error().code, place + ": " + syntax.error().message});
       return;
@@ -85,7 +97,10 @@ class ExpressionCheck {
     for (const std::string& name : used) {
       if (names.contains(name) || is_global(name)) continue;
       const std::vector<std::string> known(names.begin(), names.end());
-      add(Error{"expression/unknown-name", place + ": the name '" + name + "' is not defined", {}, suggestion(name, known)});
+      add(Error{"expression/unknown-name",
+                place + ": the name '" + name + "' is not defined",
+                {},
+                suggestion(name, known)});
     }
   }
 
@@ -98,15 +113,20 @@ class ExpressionCheck {
   std::set<std::string> seen_;
 };
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
-// Whether the text asks somewhere if the name is there: `name is defined`, `name is not defined`, `name | default(…)`.
+// Whether the text asks somewhere if the name is there: `name is defined`, `name is not defined`,
+// `name | default(…)`.
 bool asks_for(std::string_view text, std::string_view name) {
-  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
     if (at > 0 && is_word(text[at - 1])) continue;
     std::string_view rest = text.substr(at + name.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    for (const std::string_view test : {"is defined", "is not defined", "is undefined", "| default", "|default"}) {
+    for (const std::string_view test :
+         {"is defined", "is not defined", "is undefined", "| default", "|default"}) {
       if (rest.starts_with(test)) return true;
     }
   }
@@ -115,9 +135,12 @@ bool asks_for(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-std::vector<Error> check_expressions(const package::Manifest& manifest) { return ExpressionCheck().run(manifest); }
+std::vector<Error> check_expressions(const package::Manifest& manifest) {
+  return ExpressionCheck().run(manifest);
+}
 
-std::vector<Error> check_template_names(const package::Package& package, const std::vector<TemplateText>& texts) {
+std::vector<Error> check_template_names(const package::Package& package,
+                                        const std::vector<TemplateText>& texts) {
   std::vector<Error> errors;
   std::set<std::string> seen;
   Names shared;
@@ -132,10 +155,14 @@ std::vector<Error> check_template_names(const package::Package& package, const s
       if (!parsed || text == texts.end()) continue;
       for (const std::string& name : (*parsed)->free_names()) {
         if (names.contains(name) || is_template_global(name)) continue;
-        if (std::ranges::contains(pass->derive, name, &std::pair<std::string, package::Rule>::first)) continue;
+        if (std::ranges::contains(pass->derive, name,
+                                  &std::pair<std::string, package::Rule>::first))
+          continue;
         if (asks_for(text->text, name) || !seen.insert(pass->shader + " " + name).second) continue;
-        errors.push_back(Error{"expression/unknown-name", "template '" + pass->shader + "' reads the name '" + name + "', which neither variant '" +
-                                                              variant.id + "' nor its pass '" + pass->id + "' defines"});
+        errors.push_back(
+            Error{"expression/unknown-name", "template '" + pass->shader + "' reads the name '" +
+                                                 name + "', which neither variant '" + variant.id +
+                                                 "' nor its pass '" + pass->id + "' defines"});
       }
     }
   }

@@ -10,14 +10,16 @@
 
 namespace wgk::verify {
 
-// Syntax errors and unknown names of every expression of the manifest. The published loader finds them only when it evaluates.
+// Syntax errors and unknown names of every expression of the manifest. The published loader finds
+// them only when it evaluates.
 std::vector<Error> check_expressions(const package::Manifest& manifest);
 
-// Unknown names of the templates that each pass renders. `texts`: the templates with their includes expanded; a name that
-// a template tests with `is defined` may be missing.
+// Unknown names of the templates that each pass renders. `texts`: the templates with their includes
+// expanded; a name that a template tests with `is defined` may be missing.
 struct TemplateText {
   std::string path, text;
 };
-std::vector<Error> check_template_names(const package::Package& package, const std::vector<TemplateText>& texts);
+std::vector<Error> check_template_names(const package::Package& package,
+                                        const std::vector<TemplateText>& texts);
 
 }  // namespace wgk::verify

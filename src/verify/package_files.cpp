@@ -30,7 +30,8 @@ auto read_cases(const std::filesystem::path& file, Read read) -> decltype(read(J
 
 }  // namespace
 
-Result<std::vector<package::TestCase>> read_test_file(std::string_view place, const std::string& file) {
+Result<std::vector<package::TestCase>> read_test_file(std::string_view place,
+                                                      const std::string& file) {
   if (!file.empty()) return read_cases(file, package::read_tests);
   WGK_ASSIGN(const std::filesystem::path folder, store::find_build_folder(place));
   return read_cases(folder / "test.json", package::read_tests);

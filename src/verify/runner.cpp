@@ -16,7 +16,8 @@ namespace {
 // Single quotes where a shell needs them.
 std::string quoted(const std::string& text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("/._-+:=,@").contains(c);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/._-+:=,@").contains(c);
   });
   if (plain) return text;
   std::string out = "'";
@@ -24,7 +25,8 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string command_for(const RunOptions& options, const std::string& test, const std::string& variant) {
+std::string command_for(const RunOptions& options, const std::string& test,
+                        const std::string& variant) {
   std::string command = "wgk test " + quoted(options.place);
   if (!options.cases_file.empty()) command += " --cases " + quoted(options.cases_file);
   command += " --case " + test;
@@ -34,7 +36,8 @@ std::string command_for(const RunOptions& options, const std::string& test, cons
 }
 
 bool is_accepted(const VariantDecision& decision) {
-  return decision.verdict == "selected" || decision.verdict == "eligible" || decision.verdict == "demoted";
+  return decision.verdict == "selected" || decision.verdict == "eligible" ||
+         decision.verdict == "demoted";
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -46,11 +49,17 @@ std::string joined(const std::vector<std::string>& names) {
 // One case, on one variant after the other.
 class CaseRun {
  public:
-  CaseRun(const package::Package& package, const package::TestCase& test, Engine& engine, const RunOptions& options)
-      : package_(package), test_(test), engine_(engine), options_(options) {}
+  CaseRun(std::shared_ptr<const package::Package> package, const package::TestCase& test,
+          Engine& engine, const RunOptions& options)
+      : shared_(std::move(package)),
+        package_(*shared_),
+        test_(test),
+        engine_(engine),
+        options_(options) {}
 
   std::vector<CaseResult> run() {
-    if (test_.skip_gpu) return {skipped("", test_.skip_gpu->category + ": " + test_.skip_gpu->reason)};
+    if (test_.skip_gpu)
+      return {skipped("", test_.skip_gpu->category + ": " + test_.skip_gpu->reason)};
     auto call = make_call(package_, test_);
     if (!call) return {failed(result(""), call.error().to_string())};
     call_ = *std::move(call);
@@ -99,7 +108,8 @@ class CaseRun {
       }
     }
     if (!any) {
-      const std::string why = explanation.error ? explanation.error->to_string() : "no variant accepts this case";
+      const std::string why =
+          explanation.error ? explanation.error->to_string() : "no variant accepts this case";
       results.push_back(failed(result(options_.variant), why));
     }
     return results;
@@ -108,41 +118,52 @@ class CaseRun {
   // The call must fail, with the code that the case names, and must leave everything as it was.
   CaseResult run_failing() {
     CaseResult out = result("");
-    const auto done = engine_.call(package_, call_);
+    call_.must_fail = true;
+    const auto done = engine_.call(shared_, call_);
     const std::string wanted = test_.error->empty() ? "any error" : "error " + *test_.error;
     if (done) return failed(std::move(out), "the call succeeded; expected " + wanted);
-    if (!matches_code(*test_.error, done.error().error)) return failed(std::move(out), "expected " + wanted + ", got " + done.error().error.to_string());
-    if (!done.error().changed.empty()) return failed(std::move(out), "the failing call changed " + joined(done.error().changed));
+    if (!matches_code(*test_.error, done.error().error))
+      return failed(std::move(out),
+                    "expected " + wanted + ", got " + done.error().error.to_string());
+    if (!done.error().changed.empty())
+      return failed(std::move(out), "the failing call changed " + joined(done.error().changed));
     return out;
   }
 
   CaseResult run_variant(const std::string& variant) {
     CaseResult out = result(variant);
     call_.variant = variant;
-    auto done = engine_.call(package_, call_);
+    auto done = engine_.call(shared_, call_);
     if (!done) return failed(std::move(out), done.error().error.to_string());
     out.variant = done->variant;
     for (const auto& [name, expectation] : test_.outputs) {
       const package::Port* port = package_.manifest.output(name);
       const Array* got = port != nullptr ? find_array(done->outputs, port->key) : nullptr;
       if (got == nullptr) return failed(std::move(out), "the call gave no output '" + name + "'");
-      if (Status status = check_output(port->key, *got, expectation, out); !status) return failed(std::move(out), status.error().to_string());
+      if (Status status = check_output(port->key, *got, expectation, out); !status)
+        return failed(std::move(out), status.error().to_string());
       if (out.error && *out.error > 1) break;
     }
     if (out.error && *out.error > 1) return failed(out, difference_text(out, done->outputs));
-    if (Status status = check_unchanged(done->outputs); !status) return failed(std::move(out), status.error().message);
+    if (Status status = check_unchanged(done->outputs); !status)
+      return failed(std::move(out), status.error().message);
     if (options_.repeat) {
-      if (Status status = check_repeat(done->outputs); !status) return failed(std::move(out), status.error().to_string());
+      if (Status status = check_repeat(done->outputs); !status)
+        return failed(std::move(out), status.error().to_string());
     }
     return out;
   }
 
-  Status check_output(const std::string& port, const Array& got, const package::Expectation& expectation, CaseResult& out) {
+  Status check_output(const std::string& port, const Array& got,
+                      const package::Expectation& expectation, CaseResult& out) {
     if (expectation.shape && *expectation.shape != got.shape) {
-      return failure("request/shape", "output '" + port + "' has shape " + shape_text(got.shape) + "; expected " + shape_text(*expectation.shape));
+      return failure("request/shape", "output '" + port + "' has shape " + shape_text(got.shape) +
+                                          "; expected " + shape_text(*expectation.shape));
     }
     if (expectation.dtype && *expectation.dtype != got.dtype) {
-      return failure("request/dtype", "output '" + port + "' is " + std::string(wgk::name(got.dtype)) + "; expected " + std::string(wgk::name(*expectation.dtype)));
+      return failure("request/dtype", "output '" + port + "' is " +
+                                          std::string(wgk::name(got.dtype)) + "; expected " +
+                                          std::string(wgk::name(*expectation.dtype)));
     }
     if (!expectation.compare) return {};
     Difference worst;
@@ -151,7 +172,9 @@ class CaseRun {
     } else {
       WGK_ASSIGN(const std::vector<std::byte> wanted, expected_->values(port, got, expectation));
       if (wanted.size() != got.data.size()) {
-        return failure("package/cases", "output '" + port + "' has " + std::to_string(got.data.size()) + " bytes; expected " + std::to_string(wanted.size()));
+        return failure("package/cases", "output '" + port + "' has " +
+                                            std::to_string(got.data.size()) + " bytes; expected " +
+                                            std::to_string(wanted.size()));
       }
       worst = compare(got.dtype, got.data, wanted, expectation);
       WGK_TRY(check_bits(port, got, wanted, expectation));
@@ -166,23 +189,35 @@ class CaseRun {
     return {};
   }
 
-  // What must equal an input must equal it bit by bit: NaNs and zeros keep their signs and payloads.
-  static Status check_bits(const std::string& port, const Array& got, const std::vector<std::byte>& wanted, const package::Expectation& expectation) {
+  // What must equal an input must equal it bit by bit: NaNs and zeros keep their signs and
+  // payloads.
+  static Status check_bits(const std::string& port, const Array& got,
+                           const std::vector<std::byte>& wanted,
+                           const package::Expectation& expectation) {
     const bool exact = expectation.tolerance.abs == 0 && expectation.tolerance.rel == 0;
-    if (!exact || !expectation.data || !std::holds_alternative<package::SameAsInput>(*expectation.data)) return {};
-    const std::optional<std::size_t> index = first_counted_difference(got.dtype, got.data, wanted, expectation);
+    if (!exact || !expectation.data ||
+        !std::holds_alternative<package::SameAsInput>(*expectation.data))
+      return {};
+    const std::optional<std::size_t> index =
+        first_counted_difference(got.dtype, got.data, wanted, expectation);
     if (!index) return {};
-    return failure("request/value", "output '" + port + "' does not have the bits of the input at " + index_text(*index, got.shape));
+    return failure("request/value", "output '" + port +
+                                        "' does not have the bits of the input at " +
+                                        index_text(*index, got.shape));
   }
 
   // The first element that differs and is not ignored.
-  static std::optional<std::size_t> first_counted_difference(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b,
-                                                             const package::Expectation& expectation) {
+  static std::optional<std::size_t> first_counted_difference(
+      DType dtype, std::span<const std::byte> a, std::span<const std::byte> b,
+      const package::Expectation& expectation) {
     const std::size_t width = host_bytes(dtype);
     std::size_t from = 0;
-    while (const auto found = first_difference(dtype, a.subspan(from * width), b.subspan(from * width))) {
+    while (const auto found =
+               first_difference(dtype, a.subspan(from * width), b.subspan(from * width))) {
       const auto index = static_cast<std::int64_t>(from + *found);
-      const auto range = std::ranges::find_if(expectation.ignore, [&](const auto& one) { return one.first <= index && index < one.second; });
+      const auto range = std::ranges::find_if(expectation.ignore, [&](const auto& one) {
+        return one.first <= index && index < one.second;
+      });
       if (range == expectation.ignore.end()) return static_cast<std::size_t>(index);
       from = static_cast<std::size_t>(range->second);
     }
@@ -194,24 +229,29 @@ class CaseRun {
       const package::Port* port = package_.manifest.output(name);
       const Array* after = port != nullptr ? find_array(outputs, port->key) : nullptr;
       const Array* before = port != nullptr ? find_array(call_.inputs, port->key) : nullptr;
-      if (after == nullptr || before == nullptr) return failure("package/cases", "unchanged: '" + name + "' is not an in-place tensor of this call");
+      if (after == nullptr || before == nullptr)
+        return failure("package/cases",
+                       "unchanged: '" + name + "' is not an in-place tensor of this call");
       if (const auto index = first_difference(after->dtype, before->data, after->data)) {
-        return failure("request/value", "'" + name + "' must stay as it was, but changed at " + index_text(*index, after->shape));
+        return failure("request/value", "'" + name + "' must stay as it was, but changed at " +
+                                            index_text(*index, after->shape));
       }
     }
     return {};
   }
 
   Status check_repeat(const Arrays& first) {
-    const auto again = engine_.call(package_, call_);
+    const auto again = engine_.call(shared_, call_);
     if (!again) return std::unexpected(again.error().error);
     for (const auto& [name, expectation] : test_.outputs) {
       const package::Port* port = package_.manifest.output(name);
       const Array* a = find_array(first, port->key);
       const Array* b = find_array(again->outputs, port->key);
-      if (b == nullptr || a->data.size() != b->data.size()) return failure("request/value", "the repeated call gave another output '" + name + "'");
+      if (b == nullptr || a->data.size() != b->data.size())
+        return failure("request/value", "the repeated call gave another output '" + name + "'");
       if (const auto index = first_counted_difference(a->dtype, a->data, b->data, expectation)) {
-        return failure("request/value", "the repeated call gave other bits in '" + name + "' at " + index_text(*index, a->shape));
+        return failure("request/value", "the repeated call gave other bits in '" + name + "' at " +
+                                            index_text(*index, a->shape));
       }
     }
     return {};
@@ -219,10 +259,12 @@ class CaseRun {
 
   static std::string difference_text(const CaseResult& out, const Arrays& outputs) {
     const Array* array = find_array(outputs, out.output);
-    return "output '" + out.output + "' at " + index_text(out.index, array->shape) + ": wanted " + number_text(out.wanted) + ", got " + number_text(out.got) +
-           " (" + number_text(*out.error) + " times the tolerance)";
+    return "output '" + out.output + "' at " + index_text(out.index, array->shape) + ": wanted " +
+           number_text(out.wanted) + ", got " + number_text(out.got) + " (" +
+           number_text(*out.error) + " times the tolerance)";
   }
 
+  std::shared_ptr<const package::Package> shared_;
   const package::Package& package_;
   const package::TestCase& test_;
   Engine& engine_;
@@ -235,15 +277,19 @@ class CaseRun {
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPassed: return "passed";
-    case Verdict::kFailed: return "failed";
-    case Verdict::kSkipped: return "skipped";
+    case Verdict::kPassed:
+      return "passed";
+    case Verdict::kFailed:
+      return "failed";
+    case Verdict::kSkipped:
+      return "skipped";
   }
   return "";
 }
 
-Totals run_cases(const package::Package& package, const std::vector<package::TestCase>& cases, Engine& engine, const RunOptions& options,
-                 const std::function<void(const CaseResult&)>& done) {
+Totals run_cases(const std::shared_ptr<const package::Package>& package,
+                 const std::vector<package::TestCase>& cases, Engine& engine,
+                 const RunOptions& options, const std::function<void(const CaseResult&)>& done) {
   Totals totals;
   for (const package::TestCase& test : cases) {
     if (!options.case_pattern.empty() && !matches_glob(options.case_pattern, test.name)) continue;
@@ -258,8 +304,13 @@ Totals run_cases(const package::Package& package, const std::vector<package::Tes
 }
 
 Json to_json(const CaseResult& result) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(number_text(value)); };
-  Json json = Json::object({{"package", result.package}, {"case", result.name}, {"variant", result.variant}, {"adapter", result.adapter},
+  const auto number = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json(number_text(value));
+  };
+  Json json = Json::object({{"package", result.package},
+                            {"case", result.name},
+                            {"variant", result.variant},
+                            {"adapter", result.adapter},
                             {"status", name(result.verdict)}});
   if (!result.message.empty()) json.set("message", result.message);
   if (result.error) {
@@ -274,7 +325,8 @@ Json to_json(const CaseResult& result) {
 }
 
 std::string summary(const Totals& totals) {
-  return std::to_string(totals.passed) + " passed, " + std::to_string(totals.failed) + " failed, " + std::to_string(totals.skipped) + " skipped";
+  return std::to_string(totals.passed) + " passed, " + std::to_string(totals.failed) + " failed, " +
+         std::to_string(totals.skipped) + " skipped";
 }
 
 bool matches_glob(std::string_view pattern, std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,13 +24,14 @@ std::string_view name(Verdict verdict);
 struct CaseResult {
   std::string package, name, variant, adapter;
   Verdict verdict = Verdict::kPassed;
-  std::string message;                       // why it failed or was skipped
-  // The largest error over all outputs, as a multiple of the tolerance; nothing when there was nothing to compare.
+  std::string message;  // why it failed or was skipped
+  // The largest error over all outputs, as a multiple of the tolerance; nothing when there was
+  // nothing to compare.
   std::optional<double> error;
-  std::string output;                        // where it is
+  std::string output;  // where it is
   std::size_t index = 0;
   double wanted = 0, got = 0;
-  std::string command;                       // runs just this case again
+  std::string command;  // runs just this case again
 };
 
 struct Totals {
@@ -37,18 +39,19 @@ struct Totals {
 };
 
 struct RunOptions {
-  std::string case_pattern;                  // a glob with '*' and '?'; empty: all
-  std::string variant;                       // only this one; cases it does not fit are skipped
-  bool all_variants = false;                 // each case on every variant that accepts it
-  bool repeat = true;                        // run twice and compare the bits
-  std::string place;                         // the package as the user wrote it, for `command`
-  std::string cases_file;                    // --cases, for `command`
-  std::string device;                        // --device, for `command`
+  std::string case_pattern;   // a glob with '*' and '?'; empty: all
+  std::string variant;        // only this one; cases it does not fit are skipped
+  bool all_variants = false;  // each case on every variant that accepts it
+  bool repeat = true;         // run twice and compare the bits
+  std::string place;          // the package as the user wrote it, for `command`
+  std::string cases_file;     // --cases, for `command`
+  std::string device;         // --device, for `command`
 };
 
 // Calls `done` after each case and variant, in order.
-Totals run_cases(const package::Package& package, const std::vector<package::TestCase>& cases, Engine& engine, const RunOptions& options,
-                 const std::function<void(const CaseResult&)>& done);
+Totals run_cases(const std::shared_ptr<const package::Package>& package,
+                 const std::vector<package::TestCase>& cases, Engine& engine,
+                 const RunOptions& options, const std::function<void(const CaseResult&)>& done);
 
 Json to_json(const CaseResult& result);
 // "3 passed, 1 failed, 0 skipped"
