@@ -13,7 +13,8 @@
 namespace wgk {
 namespace {
 
-constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint8_t kInvalid = 0xff;
 
 constexpr std::array<std::uint8_t, 256> kValues = [] {
@@ -58,7 +59,8 @@ std::optional<std::vector<std::uint8_t>> base64_decode(std::string_view text) {
     const std::size_t digits = last ? 4 - padding : 4;
     std::uint32_t group = 0;
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::uint8_t value = k < digits ? kValues[static_cast<unsigned char>(text[i + k])] : std::uint8_t{0};
+      const std::uint8_t value =
+          k < digits ? kValues[static_cast<unsigned char>(text[i + k])] : std::uint8_t{0};
       if (value == kInvalid) return std::nullopt;
       group = (group << 6) | value;
     }

@@ -49,8 +49,8 @@ TEST(Error, TableIsWellFormed) {
 }
 
 TEST(DType, NamesAndSizes) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8,
-                            DType::u32, DType::boolean}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i16, DType::i32, DType::i64,
+                            DType::u8, DType::u32, DType::boolean}) {
     EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
   }
   EXPECT_EQ(dtype_from_name("float64"), std::nullopt);
@@ -75,7 +75,8 @@ TEST(Checked, CountsElements) {
   EXPECT_EQ(element_count(Shape{}).value(), 1);
   EXPECT_EQ(element_count(Shape{2, 3, 4}).value(), 24);
   EXPECT_EQ(element_count(Shape{std::int64_t{1} << 40, std::int64_t{1} << 40, 0}).value(), 0);
-  EXPECT_EQ(element_count(Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}).error().code, "limit/buffer");
+  EXPECT_EQ(element_count(Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}).error().code,
+            "limit/buffer");
   EXPECT_EQ(element_count(Shape{2, -1}).error().code, "request/shape");
 }
 
@@ -112,6 +113,8 @@ TEST(Number, PrintsTheTag) {
   EXPECT_EQ(tagged_number_text(0.5, true), "0.5");
   EXPECT_EQ(tagged_number_text(1e20, true), "100000000000000000000.0");
   EXPECT_EQ(tagged_number_text(1e21, true), "1e+21");
+  EXPECT_EQ(tagged_number_text(-1e21 / 3, true), "-333333333333333311488.0");
+  EXPECT_EQ(tagged_number_text(-1e21 / 3, false), "-333333333333333300000");
   EXPECT_EQ(tagged_number_text(std::numeric_limits<double>::infinity(), true), "Infinity");
   EXPECT_EQ(tagged_number_text(std::nan(""), true), "NaN");
 }
@@ -129,7 +132,8 @@ TEST(Half, AllBitPatternsSurvive) {
     // Independent reading of the format.
     const int exponent = static_cast<int>((bits >> 10) & 31);
     const double fraction = static_cast<double>(bits & 1023);
-    double expected = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    double expected =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     if (exponent == 31) expected = std::numeric_limits<double>::infinity();
     ASSERT_EQ(static_cast<double>(value), (bits & 0x8000U) != 0 ? -expected : expected);
   }
@@ -139,7 +143,8 @@ TEST(Half, RoundsToNearestEvenOnce) {
   for (std::uint32_t bits = 0; bits < 0x7c00; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const double low = f64_from_f16(half);
-    const double high = bits == 0x7bff ? 65536.0 : f64_from_f16(static_cast<std::uint16_t>(bits + 1));
+    const double high =
+        bits == 0x7bff ? 65536.0 : f64_from_f16(static_cast<std::uint16_t>(bits + 1));
     const double middle = (low + high) / 2;
     const std::uint32_t even = (bits & 1) == 0 ? bits : bits + 1;
     ASSERT_EQ(f16_from_f64(middle), even);
@@ -153,14 +158,17 @@ TEST(Half, RoundsToNearestEvenOnce) {
 }
 
 TEST(Base64, RoundTrips) {
-  const std::vector<std::string_view> known = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+  const std::vector<std::string_view> known = {"",         "Zg==",     "Zm8=",    "Zm9v",
+                                               "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
   const std::string_view text = "foobar";
   for (std::size_t n = 0; n < known.size(); ++n) {
-    const std::vector<std::uint8_t> bytes(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n));
+    const std::vector<std::uint8_t> bytes(text.begin(),
+                                          text.begin() + static_cast<std::ptrdiff_t>(n));
     EXPECT_EQ(base64_encode(bytes), known[n]);
     EXPECT_EQ(base64_decode(known[n]), bytes);
   }
-  for (const std::string_view bad : {"Zg=", "Zh==", "Zm9=", "Z===", "====", "Zm9v\n", "Zm9*", "Zg==Zg=="}) {
+  for (const std::string_view bad :
+       {"Zg=", "Zh==", "Zm9=", "Z===", "====", "Zm9v\n", "Zm9*", "Zg==Zg=="}) {
     EXPECT_EQ(base64_decode(bad), std::nullopt) << bad;
   }
 }

@@ -12,7 +12,8 @@ Result<std::int64_t> element_count(std::span<const std::int64_t> shape) {
   bool has_zero = false;
   for (const std::int64_t dim : shape) {
     if (dim < 0) {
-      return failure("request/shape", "a dimension is " + std::to_string(dim) + ", expected at least 0");
+      return failure("request/shape",
+                     "a dimension is " + std::to_string(dim) + ", expected at least 0");
     }
     has_zero = has_zero || dim == 0;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic for shapes and byte sizes that reports overflow ("limit/buffer") instead of wrapping.
+// Integer arithmetic for shapes and byte sizes that reports overflow ("limit/buffer") instead of
+// wrapping.
 #pragma once
 
 #include <concepts>
@@ -18,16 +19,16 @@ template <CheckedInteger T>
 Result<T> checked_mul(T a, T b) {
   T result{};
   if (!__builtin_mul_overflow(a, b, &result)) return result;
-  return failure("limit/buffer",
-                 "the product " + std::to_string(a) + " * " + std::to_string(b) + " does not fit 64 bits");
+  return failure("limit/buffer", "the product " + std::to_string(a) + " * " + std::to_string(b) +
+                                     " does not fit 64 bits");
 }
 
 template <CheckedInteger T>
 Result<T> checked_add(T a, T b) {
   T result{};
   if (!__builtin_add_overflow(a, b, &result)) return result;
-  return failure("limit/buffer",
-                 "the sum " + std::to_string(a) + " + " + std::to_string(b) + " does not fit 64 bits");
+  return failure("limit/buffer", "the sum " + std::to_string(a) + " + " + std::to_string(b) +
+                                     " does not fit 64 bits");
 }
 
 // The smallest multiple of `step` (above zero) that is not below `value` (not below zero).

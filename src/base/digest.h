@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fast 128-bit digest for cache keys (XXH3). Not a cryptographic hash: package integrity uses SHA-256.
+// A fast 128-bit digest for cache keys (XXH3). Not a cryptographic hash: package integrity uses
+// SHA-256.
 #pragma once
 
 #include <compare>
@@ -23,7 +24,9 @@ Digest128 digest128(std::string_view bytes);
 
 // For unordered containers keyed by a digest.
 struct DigestHash {
-  std::size_t operator()(const Digest128& digest) const { return static_cast<std::size_t>(digest.low); }
+  std::size_t operator()(const Digest128& digest) const {
+    return static_cast<std::size_t>(digest.low);
+  }
 };
 
 }  // namespace wgk

@@ -31,7 +31,8 @@ std::uint16_t f16_from_f64(double value) {
   if (exponent > 15) return static_cast<std::uint16_t>(sign | 0x7c00U);
   std::uint64_t magnitude = 0;
   if (exponent >= -14) {
-    // A carry out of the fraction runs into the exponent, up to infinity: just what rounding asks for.
+    // A carry out of the fraction runs into the exponent, up to infinity: just what rounding asks
+    // for.
     const std::uint64_t kept = (static_cast<std::uint64_t>(exponent + 15) << 52) | fraction;
     magnitude = shift_rounded(kept, 42);
   } else if (exponent >= -25) {
@@ -45,7 +46,8 @@ float f32_from_f16(std::uint16_t bits) {
   const std::uint32_t exponent = (bits >> 10) & 0x1fU;
   const std::uint32_t fraction = bits & 0x3ffU;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (fraction << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
   const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }

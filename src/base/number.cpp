@@ -12,7 +12,8 @@
 namespace wgk {
 namespace {
 
-// Shortest digits without point or trailing zeros, and the place of the point: value = 0.DIGITS * 10^point.
+// Shortest digits without point or trailing zeros, and the place of the point: value = 0.DIGITS *
+// 10^point.
 struct Digits {
   std::array<char, 24> text{};
   std::size_t count = 0;
@@ -21,8 +22,9 @@ struct Digits {
 
 Digits shortest_digits(double magnitude) {
   std::array<char, 40> buffer{};
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, std::chars_format::scientific).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude,
+                                 std::chars_format::scientific)
+                       .ptr;
   Digits digits;
   const char* at = buffer.data();
   for (; at != end && *at != 'e'; ++at) {
@@ -92,9 +94,17 @@ std::string number_text(double value) {
 }
 
 void append_tagged_number(std::string& out, double value, bool is_float) {
-  if (is_float && value == 0 && std::signbit(value)) out += '-';
-  append_number(out, value);
-  if (is_float && value == std::trunc(value) && std::fabs(value) < 1e21) out += ".0";
+  const bool integral = value == std::trunc(value) && std::fabs(value) < 1e21;
+  if (!is_float || !integral) {
+    append_number(out, value);
+    return;
+  }
+  // All digits, not the shortest ones.
+  std::array<char, 40> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::fixed, 1)
+                       .ptr;
+  out.append(buffer.data(), end);
 }
 
 std::string tagged_number_text(double value, bool is_float) {

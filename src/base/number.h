@@ -10,7 +10,8 @@ namespace wgk {
 void append_number(std::string& out, double value);
 std::string number_text(double value);
 
-// As the template engine prints a tagged number: an integral float has ".0" ("4.0", "-0.0") unless its text has an exponent.
+// As the template engine prints a tagged number: an integral float below 1e21 has all of its digits
+// and ".0" ("4.0", "-0.0").
 void append_tagged_number(std::string& out, double value, bool is_float);
 std::string tagged_number_text(double value, bool is_float);
 

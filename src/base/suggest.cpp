@@ -36,7 +36,8 @@ std::string sentence(std::string_view near) {
 
 }  // namespace
 
-std::optional<std::size_t> edit_distance(std::string_view a, std::string_view b, std::size_t bound) {
+std::optional<std::size_t> edit_distance(std::string_view a, std::string_view b,
+                                         std::size_t bound) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > bound) return std::nullopt;
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -46,7 +47,8 @@ std::optional<std::size_t> edit_distance(std::string_view a, std::string_view b,
     row[0] = i;
     std::size_t smallest = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      row[j] =
+          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
       smallest = std::min(smallest, row[j]);

@@ -10,10 +10,12 @@
 
 namespace wgk {
 
-// Insertions, deletions, replacements and swaps of neighbours; nothing when more than `bound` are needed.
+// Insertions, deletions, replacements and swaps of neighbours; nothing when more than `bound` are
+// needed.
 std::optional<std::size_t> edit_distance(std::string_view a, std::string_view b, std::size_t bound);
 
-// The nearest candidate at distance 2 or less (1 for names of up to three characters), the first one on a tie; empty when there is none.
+// The nearest candidate at distance 2 or less (1 for names of up to three characters), the first
+// one on a tie; empty when there is none.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 std::string_view nearest_name(std::string_view name, std::span<const std::string> candidates);
 

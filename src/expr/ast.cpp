@@ -14,47 +14,73 @@ namespace wgk::expr {
 namespace {
 
 template <class T, std::size_t N>
-T look_up(const std::array<std::pair<std::string_view, T>, N>& table, std::string_view name, T otherwise) {
-  const auto at = std::lower_bound(table.begin(), table.end(), name,
-                                   [](const auto& entry, std::string_view key) { return entry.first < key; });
+T look_up(const std::array<std::pair<std::string_view, T>, N>& table, std::string_view name,
+          T otherwise) {
+  const auto at =
+      std::lower_bound(table.begin(), table.end(), name,
+                       [](const auto& entry, std::string_view key) { return entry.first < key; });
   return at != table.end() && at->first == name ? at->second : otherwise;
 }
 
 // Sorted by name.
 constexpr std::array<std::pair<std::string_view, Filter>, 31> kFilters = {{
-    {"abs", Filter::kAbs},           {"bool", Filter::kBool},       {"capitalize", Filter::kCapitalize},
-    {"default", Filter::kDefault},   {"dictsort", Filter::kDictsort}, {"first", Filter::kFirst},
-    {"float", Filter::kFloat},       {"get", Filter::kGet},         {"indent", Filter::kIndent},
-    {"int", Filter::kInt},           {"items", Filter::kItems},     {"join", Filter::kJoin},
-    {"keys", Filter::kKeys},         {"last", Filter::kLast},       {"length", Filter::kLength},
-    {"list", Filter::kList},         {"lower", Filter::kLower},     {"map", Filter::kMap},
-    {"rejectattr", Filter::kRejectattr}, {"replace", Filter::kReplace}, {"reverse", Filter::kReverse},
-    {"safe", Filter::kSafe},         {"selectattr", Filter::kSelectattr}, {"sort", Filter::kSort},
-    {"string", Filter::kString},     {"title", Filter::kTitle},     {"tojson", Filter::kTojson},
-    {"trim", Filter::kTrim},         {"unique", Filter::kUnique},   {"upper", Filter::kUpper},
+    {"abs", Filter::kAbs},
+    {"bool", Filter::kBool},
+    {"capitalize", Filter::kCapitalize},
+    {"default", Filter::kDefault},
+    {"dictsort", Filter::kDictsort},
+    {"first", Filter::kFirst},
+    {"float", Filter::kFloat},
+    {"get", Filter::kGet},
+    {"indent", Filter::kIndent},
+    {"int", Filter::kInt},
+    {"items", Filter::kItems},
+    {"join", Filter::kJoin},
+    {"keys", Filter::kKeys},
+    {"last", Filter::kLast},
+    {"length", Filter::kLength},
+    {"list", Filter::kList},
+    {"lower", Filter::kLower},
+    {"map", Filter::kMap},
+    {"rejectattr", Filter::kRejectattr},
+    {"replace", Filter::kReplace},
+    {"reverse", Filter::kReverse},
+    {"safe", Filter::kSafe},
+    {"selectattr", Filter::kSelectattr},
+    {"sort", Filter::kSort},
+    {"string", Filter::kString},
+    {"title", Filter::kTitle},
+    {"tojson", Filter::kTojson},
+    {"trim", Filter::kTrim},
+    {"unique", Filter::kUnique},
+    {"upper", Filter::kUpper},
     {"values", Filter::kValues},
 }};
 
 constexpr std::array<std::pair<std::string_view, Test>, 19> kTests = {{
-    {"boolean", Test::kBoolean},   {"callable", Test::kCallable}, {"defined", Test::kDefined},
-    {"eq", Test::kEqual},          {"equalto", Test::kEqual},     {"even", Test::kEven},
-    {"false", Test::kFalse},       {"integer", Test::kInteger},   {"iterable", Test::kIterable},
-    {"lower", Test::kLower},       {"mapping", Test::kMapping},   {"none", Test::kNone},
-    {"number", Test::kNumber},     {"odd", Test::kOdd},           {"sequence", Test::kSequence},
-    {"string", Test::kString},     {"true", Test::kTrue},         {"undefined", Test::kUndefined},
+    {"boolean", Test::kBoolean}, {"callable", Test::kCallable}, {"defined", Test::kDefined},
+    {"eq", Test::kEqual},        {"equalto", Test::kEqual},     {"even", Test::kEven},
+    {"false", Test::kFalse},     {"integer", Test::kInteger},   {"iterable", Test::kIterable},
+    {"lower", Test::kLower},     {"mapping", Test::kMapping},   {"none", Test::kNone},
+    {"number", Test::kNumber},   {"odd", Test::kOdd},           {"sequence", Test::kSequence},
+    {"string", Test::kString},   {"true", Test::kTrue},         {"undefined", Test::kUndefined},
     {"upper", Test::kUpper},
 }};
 
 }  // namespace
 
 std::string_view spelling(Operator op) {
-  constexpr std::array<std::string_view, 16> kSpellings = {"==", "!=", "<", "<=", ">", ">=", "in", "not in",
-                                                           "+",  "-",  "~", "*",  "/", "//", "%",  "**"};
+  constexpr std::array<std::string_view, 16> kSpellings = {
+      "==", "!=", "<", "<=", ">", ">=", "in", "not in", "+", "-", "~", "*", "/", "//", "%", "**"};
   return kSpellings[static_cast<std::size_t>(op)];
 }
 
-Filter filter_from_name(std::string_view name) { return look_up(kFilters, name, Filter::kUnknown); }
-Test test_from_name(std::string_view name) { return look_up(kTests, name, Test::kUnknown); }
+Filter filter_from_name(std::string_view name) {
+  return look_up(kFilters, name, Filter::kUnknown);
+}
+Test test_from_name(std::string_view name) {
+  return look_up(kTests, name, Test::kUnknown);
+}
 
 NameId Ast::intern(std::string_view name) {
   const std::uint64_t hash = name_hash(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of one parsed source, in flat arrays. Chains (a + b + c, x.y[0](z), v | f | g) are one node each, so that the depth of the tree is the
-// nesting of the source.
+// The tree of one parsed source, in flat arrays. Chains (a + b + c, x.y[0](z), v | f | g) are one
+// node each, so that the depth of the tree is the nesting of the source.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,22 @@ enum class NodeKind : std::uint8_t {
 };
 
 enum class Operator : std::uint8_t {
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIn, kNotIn,
-  kAdd, kSubtract, kConcat, kMultiply, kDivide, kFloorDivide, kRemainder, kPower,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kIn,
+  kNotIn,
+  kAdd,
+  kSubtract,
+  kConcat,
+  kMultiply,
+  kDivide,
+  kFloorDivide,
+  kRemainder,
+  kPower,
 };
 
 std::string_view spelling(Operator op);
@@ -88,27 +102,73 @@ struct Argument {
 };
 
 enum class Filter : std::uint8_t {
-  kUnknown, kAbs, kBool, kCapitalize, kDefault, kDictsort, kFirst, kFloat, kGet, kIndent, kInt, kItems, kJoin, kKeys, kLast, kLength,
-  kList, kLower, kMap, kRejectattr, kReplace, kReverse, kSafe, kSelectattr, kSort, kString, kTitle, kTojson, kTrim, kUnique,
-  kUpper, kValues,
+  kUnknown,
+  kAbs,
+  kBool,
+  kCapitalize,
+  kDefault,
+  kDictsort,
+  kFirst,
+  kFloat,
+  kGet,
+  kIndent,
+  kInt,
+  kItems,
+  kJoin,
+  kKeys,
+  kLast,
+  kLength,
+  kList,
+  kLower,
+  kMap,
+  kRejectattr,
+  kReplace,
+  kReverse,
+  kSafe,
+  kSelectattr,
+  kSort,
+  kString,
+  kTitle,
+  kTojson,
+  kTrim,
+  kUnique,
+  kUpper,
+  kValues,
 };
 
 Filter filter_from_name(std::string_view name);
 
 struct FilterUse {
   Filter filter;
-  bool has_arguments;    // f() instead of f
-  bool is_valid;         // false for `x | f().y`: an error when it is evaluated
+  bool has_arguments;  // f() instead of f
+  bool is_valid;       // false for `x | f().y`: an error when it is evaluated
   NameId name;
-  std::uint32_t first;   // arguments
+  std::uint32_t first;  // arguments
   std::uint32_t count;
-  NodeId whole;          // the parsed expression after the bar, for the analysis of names
+  NodeId whole;  // the parsed expression after the bar, for the analysis of names
   std::uint32_t at;
 };
 
 enum class Test : std::uint8_t {
-  kUnknown, kBoolean, kCallable, kDefined, kEqual, kEven, kFalse, kInteger, kIterable, kLower, kMapping, kNone, kNumber, kOdd,
-  kSequence, kString, kTrue, kUndefined, kUpper,
+  kUnknown,
+  kBoolean,
+  kCallable,
+  kDefined,
+  kEqual,
+  kEven,
+  kFalse,
+  kInteger,
+  kIterable,
+  kLower,
+  kMapping,
+  kNone,
+  kNumber,
+  kOdd,
+  kSequence,
+  kString,
+  kTrue,
+  kUndefined,
+  kUpper,
 };
 
 Test test_from_name(std::string_view name);

@@ -15,11 +15,13 @@
 
 namespace wgk::expr {
 
-Result<std::string> evaluate_text(std::string_view text, const Json& context, const Limits& limits) {
+Result<std::string> evaluate_text(std::string_view text, const Json& context,
+                                  const Limits& limits) {
   const ParsedExpression parsed(std::string(text), limits.max_depth);
   if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
   Scope scope;
-  if (const Status status = add_context(scope, context); !status) return std::unexpected(status.error());
+  if (const Status status = add_context(scope, context); !status)
+    return std::unexpected(status.error());
   std::vector<const Value*> names;
   parsed.look_up(scope, names);
   for (const NameId id : parsed.used) {

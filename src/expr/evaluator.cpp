@@ -24,7 +24,8 @@ constexpr std::size_t kDeepestRecursion = 1000;
 constexpr std::size_t kTextFactor = 16;
 
 bool is_numeric_fast(Operator op) {
-  return op != Operator::kPower && op != Operator::kConcat && op != Operator::kIn && op != Operator::kNotIn;
+  return op != Operator::kPower && op != Operator::kConcat && op != Operator::kIn &&
+         op != Operator::kNotIn;
 }
 
 }  // namespace
@@ -60,18 +61,23 @@ bool Evaluator::charge(std::size_t steps) {
   steps_ += steps;
   if (steps_ <= limits_.max_steps && steps <= limits_.max_output / 4 + 1) return true;
   if (steps_ > limits_.max_steps) {
-    return fail_with("limit/steps", "stopped after " + std::to_string(limits_.max_steps) + " steps");
+    return fail_with("limit/steps",
+                     "stopped after " + std::to_string(limits_.max_steps) + " steps");
   }
-  return fail_with("limit/output", "a list or text of " + std::to_string(steps) + " items is too long");
+  return fail_with("limit/output",
+                   "a list or text of " + std::to_string(steps) + " items is too long");
 }
 
 bool Evaluator::charge_text(std::size_t bytes) {
   text_bytes_ += bytes;
   if (bytes <= limits_.max_output && text_bytes_ / kTextFactor <= limits_.max_output) return true;
-  return fail_with("limit/output", "a text is longer than " + std::to_string(limits_.max_output) + " bytes");
+  return fail_with("limit/output",
+                   "a text is longer than " + std::to_string(limits_.max_output) + " bytes");
 }
 
-bool Evaluator::fail_depth() { return fail_with("limit/depth", "a value is nested too deep to be printed"); }
+bool Evaluator::fail_depth() {
+  return fail_with("limit/depth", "a value is nested too deep to be printed");
+}
 
 bool Evaluator::enter() {
   if (depth_ < kDeepestRecursion) {
@@ -89,9 +95,13 @@ bool Evaluator::evaluate(NodeId id, Value& result) {
   const Node& node = ast_.nodes[id];
   if (++steps_ > limits_.max_steps) return charge(0);
   switch (node.kind) {
-    case NodeKind::kConstant: result = ast_.constants[node.first]; return true;
-    case NodeKind::kName: return evaluate_name(node.first, result);
-    default: break;
+    case NodeKind::kConstant:
+      result = ast_.constants[node.first];
+      return true;
+    case NodeKind::kName:
+      return evaluate_name(node.first, result);
+    default:
+      break;
   }
   if (!enter()) return false;
   const bool success = evaluate_node(node, result);
@@ -101,8 +111,11 @@ bool Evaluator::evaluate(NodeId id, Value& result) {
 
 bool Evaluator::evaluate_node(const Node& node, Value& result) {
   switch (node.kind) {
-    case NodeKind::kList: case NodeKind::kTuple: return evaluate_list(node, result);
-    case NodeKind::kObject: return evaluate_object(node, result);
+    case NodeKind::kList:
+    case NodeKind::kTuple:
+      return evaluate_list(node, result);
+    case NodeKind::kObject:
+      return evaluate_object(node, result);
     case NodeKind::kNot: {
       Value operand;
       if (!evaluate(node.first, operand)) return false;
@@ -111,10 +124,16 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
       result = Value(!is_raw_true(operand));
       return true;
     }
-    case NodeKind::kPlus: case NodeKind::kMinus: return evaluate_sign(node, result);
-    case NodeKind::kAnd: case NodeKind::kOr: return evaluate_logical(node, result);
-    case NodeKind::kBinary: return evaluate_binary(node, result);
-    case NodeKind::kPostfix: return evaluate_postfix(node, result);
+    case NodeKind::kPlus:
+    case NodeKind::kMinus:
+      return evaluate_sign(node, result);
+    case NodeKind::kAnd:
+    case NodeKind::kOr:
+      return evaluate_logical(node, result);
+    case NodeKind::kBinary:
+      return evaluate_binary(node, result);
+    case NodeKind::kPostfix:
+      return evaluate_postfix(node, result);
     case NodeKind::kFiltered:
       if (!evaluate(ast_.links[node.first], result)) return false;
       for (std::uint32_t i = 1; i < node.count; ++i) {
@@ -127,11 +146,13 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
         const TestUse& use = ast_.tests[ast_.links[node.first + i]];
         bool passes = false;
         place_ = use.at;
-        if (!apply_test(*this, use.test, ast_.names[use.name].text, result, nullptr, passes)) return false;
+        if (!apply_test(*this, use.test, ast_.names[use.name].text, result, nullptr, passes))
+          return false;
         result = Value(passes != use.negated);
       }
       return true;
-    case NodeKind::kTernary: case NodeKind::kSelect: {
+    case NodeKind::kTernary:
+    case NodeKind::kSelect: {
       Value condition;
       if (!evaluate(ast_.links[node.first], condition)) return false;
       if (condition.is_hole()) return fail("an empty place has no truth");
@@ -140,7 +161,8 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
       result = Value();
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -172,10 +194,12 @@ bool Evaluator::evaluate_object(const Node& node, Value& result) {
   for (std::uint32_t i = 0; i < node.count; i += 2) {
     Value key;
     if (!evaluate(ast_.links[node.first + i], key)) return false;
-    if (!key.is_string()) return fail("the key of an object must be a string, got " + std::string(kind_name(key)));
+    if (!key.is_string())
+      return fail("the key of an object must be a string, got " + std::string(kind_name(key)));
     Value value;
     if (!evaluate(ast_.links[node.first + i + 1], value)) return false;
-    object->set(key.if_string() == nullptr ? std::string_view("undefined") : *key.if_string(), std::move(value));
+    object->set(key.if_string() == nullptr ? std::string_view("undefined") : *key.if_string(),
+                std::move(value));
     if (!charge(object->members.size() / 8)) return false;
   }
   result = Value(std::move(object));
@@ -246,16 +270,20 @@ bool Evaluator::call_arguments(const Step& step, std::vector<Value>& arguments) 
   if (!evaluate_arguments(step.a, step.b, all)) return false;
   arguments = std::move(all.positional);
   if (!all.keywords.empty()) {
-    arguments.emplace_back(std::make_shared<Object>(std::move(all.keywords), Object::Kind::kKeywords));
+    arguments.emplace_back(
+        std::make_shared<Object>(std::move(all.keywords), Object::Kind::kKeywords));
   }
   return true;
 }
 
-// As in the reference the arguments of a call are evaluated before what is called, so the last call of a chain comes first.
+// As in the reference the arguments of a call are evaluated before what is called, so the last call
+// of a chain comes first.
 bool Evaluator::evaluate_postfix(const Node& node, Value& result) {
   std::vector<Value> single;
   std::vector<std::vector<Value>> many;
-  const auto step_at = [&](std::uint32_t i) -> const Step& { return ast_.steps[ast_.links[node.first + i]]; };
+  const auto step_at = [&](std::uint32_t i) -> const Step& {
+    return ast_.steps[ast_.links[node.first + i]];
+  };
   std::uint32_t calls = 0;
   for (std::uint32_t i = node.count - 1; i > 0; --i) {
     if (step_at(i).kind != StepKind::kCall) continue;
@@ -293,8 +321,8 @@ bool Evaluator::evaluate_postfix(const Node& node, Value& result) {
   return true;
 }
 
-bool Evaluator::evaluate_method(const Value& object, const Step& member, std::vector<Value>& arguments, Value& result,
-                                bool& handled) {
+bool Evaluator::evaluate_method(const Value& object, const Step& member,
+                                std::vector<Value>& arguments, Value& result, bool& handled) {
   const std::string& name = ast_.names[member.a].text;
   const Object* map = object.if_object();
   if (map != nullptr && map->find(name) != nullptr) return true;
@@ -321,8 +349,10 @@ bool Evaluator::evaluate_step(const Step& step, Value& object) {
       const Value container = std::move(object);
       return get_element(*this, container, index, object);
     }
-    case StepKind::kSlice: return evaluate_slice(step, object);
-    case StepKind::kCall: break;
+    case StepKind::kSlice:
+      return evaluate_slice(step, object);
+    case StepKind::kCall:
+      break;
   }
   return false;
 }
@@ -348,7 +378,8 @@ bool Evaluator::slice_bound(NodeId node, std::string_view which, std::optional<d
   if (value.is_undefined()) return true;
   const Number* number = value.if_number();
   if (number == nullptr || number->is_float) {
-    return fail("the " + std::string(which) + " of a slice must be an int, got " + std::string(kind_name(value)));
+    return fail("the " + std::string(which) + " of a slice must be an int, got " +
+                std::string(kind_name(value)));
   }
   bound = number->value;
   return true;
@@ -364,7 +395,8 @@ bool Evaluator::evaluate_arguments(std::uint32_t first, std::uint32_t count, Arg
     } else if (argument.kind == ArgumentKind::kSpread) {
       Value list;
       if (!evaluate(argument.value, list)) return false;
-      if (list.if_array() == nullptr) return fail("'*' needs a list, got " + std::string(kind_name(list)));
+      if (list.if_array() == nullptr)
+        return fail("'*' needs a list, got " + std::string(kind_name(list)));
       const std::vector<Value>& items = list.if_array()->items;
       if (!charge(items.size())) return false;
       out.positional.insert(out.positional.end(), items.begin(), items.end());
@@ -380,7 +412,8 @@ bool Evaluator::evaluate_arguments(std::uint32_t first, std::uint32_t count, Arg
   };
   for (std::uint32_t i = first; i < first + count; ++i) {
     const Argument& argument = ast_.arguments[i];
-    if (argument.kind == ArgumentKind::kPositional || argument.kind == ArgumentKind::kSpread) continue;
+    if (argument.kind == ArgumentKind::kPositional || argument.kind == ArgumentKind::kSpread)
+      continue;
     Value value;
     if (!evaluate(argument.value, value)) return false;
     if (argument.kind == ArgumentKind::kKeyword) {
@@ -403,10 +436,12 @@ bool Evaluator::call(const Value& function, std::vector<Value>& arguments, Value
   return call_native(*target, arguments, result);
 }
 
-bool Evaluator::call_native(const Function& function, std::vector<Value>& arguments, Value& result) {
+bool Evaluator::call_native(const Function& function, std::vector<Value>& arguments,
+                            Value& result) {
   if (!function.plain) return function.native(*this, function.bound, arguments, result);
   for (Value& argument : arguments) {
-    if (argument.is_hole()) return fail("an empty place cannot be passed to '" + function.name + "'");
+    if (argument.is_hole())
+      return fail("an empty place cannot be passed to '" + function.name + "'");
     if (is_nullish(argument)) argument = Value();
   }
   if (!function.native(*this, function.bound, arguments, result)) return false;
@@ -431,8 +466,8 @@ bool Evaluator::apply_filter(const FilterUse& use, Value& operand) {
   for (std::uint32_t i = use.first; i < use.first + use.count; ++i) {
     const Argument& argument = ast_.arguments[i];
     const Node& value = ast_.nodes[argument.value];
-    all_literal = all_literal && argument.kind == ArgumentKind::kPositional && value.kind == NodeKind::kConstant &&
-                  ast_.constants[value.first].is_string();
+    all_literal = all_literal && argument.kind == ArgumentKind::kPositional &&
+                  value.kind == NodeKind::kConstant && ast_.constants[value.first].is_string();
   }
   const bool selects = use.filter == Filter::kSelectattr || use.filter == Filter::kRejectattr;
   const bool lazy = selects && !all_literal;

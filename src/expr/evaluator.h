@@ -35,7 +35,8 @@ enum class Signal : std::uint8_t { kNone, kError, kBreak, kContinue };
 
 class Evaluator : public CallContext {
  public:
-  // `names` holds the outer value of each name of the tree, null where there is none. All arguments outlive the evaluator.
+  // `names` holds the outer value of each name of the tree, null where there is none. All arguments
+  // outlive the evaluator.
   Evaluator(const Ast& ast, std::span<const Value* const> names, const Limits& limits)
       : ast_(ast), names_(names), limits_(limits) {}
 
@@ -49,7 +50,8 @@ class Evaluator : public CallContext {
   bool fail_depth() final;
 
   Signal signal() const { return signal_; }
-  // The first error; its code is empty for a wrong type or value, which expressions and templates name differently.
+  // The first error; its code is empty for a wrong type or value, which expressions and templates
+  // name differently.
   const Error& error() const { return error_; }
   // Byte of the source where the failing part begins.
   std::size_t error_place() const { return error_place_; }
@@ -92,8 +94,8 @@ class Evaluator : public CallContext {
   bool evaluate_step(const Step& step, Value& object);
   bool evaluate_slice(const Step& step, Value& object);
   bool slice_bound(NodeId node, std::string_view which, std::optional<double>& bound);
-  bool evaluate_method(const Value& object, const Step& member, std::vector<Value>& arguments, Value& result,
-                       bool& handled);
+  bool evaluate_method(const Value& object, const Step& member, std::vector<Value>& arguments,
+                       Value& result, bool& handled);
   bool call_arguments(const Step& step, std::vector<Value>& arguments);
   bool call_native(const Function& function, std::vector<Value>& arguments, Value& result);
 

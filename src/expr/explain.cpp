@@ -24,25 +24,29 @@ constexpr std::size_t kLongestFact = 80;
 // Finds the values that a failed operand was computed from.
 class Explainer {
  public:
-  Explainer(const ParsedExpression& parsed, const std::vector<const Value*>& names) : parsed_(parsed), names_(names) {}
+  Explainer(const ParsedExpression& parsed, const std::vector<const Value*>& names)
+      : parsed_(parsed), names_(names) {}
 
   std::string explain() {
     std::vector<NodeId> operands = {parsed_.root};
     const Node& root = node(parsed_.root);
     if (root.kind == NodeKind::kAnd) {
-      operands.assign(parsed_.ast.links.begin() + root.first, parsed_.ast.links.begin() + root.first + root.count);
+      operands.assign(parsed_.ast.links.begin() + root.first,
+                      parsed_.ast.links.begin() + root.first + root.count);
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       Evaluator evaluator(parsed_.ast, names_, Limits{});
       Value value;
       const std::string name = "'" + std::string(parsed_.text_of(operands[i])) + "'";
-      if (!evaluator.evaluate(operands[i], value)) return name + " fails: " + parsed_.error_of(evaluator).message;
+      if (!evaluator.evaluate(operands[i], value))
+        return name + " fails: " + parsed_.error_of(evaluator).message;
       const bool last = i + 1 == operands.size();
       const bool* flag = value.if_bool();
       const bool passes = last ? flag != nullptr && *flag : !value.is_hole() && is_true(value);
       if (passes) continue;
       gather(operands[i], true);
-      return name + " is " + text_of(value) + (flag == nullptr && is_true(value) ? ", not true" : "") + facts();
+      return name + " is " + text_of(value) +
+             (flag == nullptr && is_true(value) ? ", not true" : "") + facts();
     }
     return "'" + parsed_.text + "' is true";
   }
@@ -76,7 +80,9 @@ class Explainer {
     if (facts_.size() >= kMostFacts || std::any_of(facts_.begin(), facts_.end(), known)) return;
     Evaluator evaluator(parsed_.ast, names_, Limits{});
     Value value;
-    if (!evaluator.evaluate(id, value) || value.if_function() != nullptr || value.if_object() != nullptr) return;
+    if (!evaluator.evaluate(id, value) || value.if_function() != nullptr ||
+        value.if_object() != nullptr)
+      return;
     facts_.emplace_back(name, text_of(value));
   }
 
@@ -85,7 +91,8 @@ class Explainer {
     const Node& at = node(id);
     const auto link = [&](std::uint32_t i) { return parsed_.ast.links[at.first + i]; };
     switch (at.kind) {
-      case NodeKind::kConstant: return;
+      case NodeKind::kConstant:
+        return;
       case NodeKind::kName:
         if (!is_operand) note(id);
         return;
@@ -97,12 +104,18 @@ class Explainer {
         if (!is_operand) note(id);
         for (std::uint32_t i = 0; i < at.count; i += 2) gather(link(i), false);
         return;
-      case NodeKind::kNot: case NodeKind::kPlus: case NodeKind::kMinus: gather(at.first, false); return;
+      case NodeKind::kNot:
+      case NodeKind::kPlus:
+      case NodeKind::kMinus:
+        gather(at.first, false);
+        return;
       case NodeKind::kFiltered:
         if (!is_operand) note(id);
         gather(link(0), false);
         return;
-      case NodeKind::kTested: gather(link(0), false); return;
+      case NodeKind::kTested:
+        gather(link(0), false);
+        return;
       default:
         for (std::uint32_t i = 0; i < at.count; ++i) gather(link(i), false);
     }
@@ -111,12 +124,14 @@ class Explainer {
   void gather_step(const Step& step) {
     if (step.kind == StepKind::kIndex) gather(step.a, false);
     if (step.kind != StepKind::kCall) return;
-    for (std::uint32_t i = step.a; i < step.a + step.b; ++i) gather(parsed_.ast.arguments[i].value, false);
+    for (std::uint32_t i = step.a; i < step.a + step.b; ++i)
+      gather(parsed_.ast.arguments[i].value, false);
   }
 
   std::string facts() const {
     std::string text;
-    for (const auto& [name, value] : facts_) text += (text.empty() ? " (" : ", ") + name + " is " + value;
+    for (const auto& [name, value] : facts_)
+      text += (text.empty() ? " (" : ", ") + name + " is " + value;
     return text.empty() ? text : text + ")";
   }
 

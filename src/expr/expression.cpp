@@ -69,7 +69,8 @@ ParsedExpression::ParsedExpression(std::string expression, std::size_t max_depth
     Parser parser(source.text(), *tokens, ast, max_depth);
     parser.advance();
     root = parser.expression();
-    const bool whole = root != kNothing && parser.expect(TokenKind::kCloseExpression) && skip_rest(parser);
+    const bool whole =
+        root != kNothing && parser.expect(TokenKind::kCloseExpression) && skip_rest(parser);
     if (!whole) error = parser.error();
   } else {
     error = tokens.error();
@@ -104,7 +105,8 @@ void ParsedExpression::collect_free_names() {
 
 Error ParsedExpression::error_of(const Evaluator& evaluator) const {
   Error error = evaluator.error();
-  if (evaluator.signal() != Signal::kError) error.message = "break and continue work inside of loops only";
+  if (evaluator.signal() != Signal::kError)
+    error.message = "break and continue work inside of loops only";
   if (error.code.empty()) error.code = "expression/type";
   const std::string at = column(text, offset_in_text(evaluator.error_place()));
   error.context.push_back("evaluating '" + text + "', " + at);
@@ -117,28 +119,40 @@ void ParsedExpression::look_up(const Scope& scope, std::vector<const Value*>& na
   for (const NameId id : used) names[id] = scope.find(ast.names[id].text, ast.names[id].hash);
 }
 
-std::optional<Error> ParsedExpression::resolve(const Scope& scope, std::vector<const Value*>& names) const {
+std::optional<Error> ParsedExpression::resolve(const Scope& scope,
+                                               std::vector<const Value*>& names) const {
   look_up(scope, names);
   for (const NameId id : required) {
     if (names[id] != nullptr) continue;
     const std::string& name = ast.names[id].text;
-    return Error{"expression/unknown-name", "nothing defines '" + name + "' in '" + text + "'", {},
-                 suggestion(name, scope.names()), {}};
+    return Error{"expression/unknown-name",
+                 "nothing defines '" + name + "' in '" + text + "'",
+                 {},
+                 suggestion(name, scope.names()),
+                 {}};
   }
   return std::nullopt;
 }
 
-Expression::Expression(std::string text) : parsed_(std::make_shared<Parsed>(std::move(text), Limits{}.max_depth)) {}
+Expression::Expression(std::string text)
+    : parsed_(std::make_shared<Parsed>(std::move(text), Limits{}.max_depth)) {}
 
-const std::string& Expression::text() const { return parsed_->text; }
-Status Expression::syntax() const { return parsed_->syntax; }
-const std::vector<std::string>& Expression::free_names() const { return parsed_->free_names; }
+const std::string& Expression::text() const {
+  return parsed_->text;
+}
+Status Expression::syntax() const {
+  return parsed_->syntax;
+}
+const std::vector<std::string>& Expression::free_names() const {
+  return parsed_->free_names;
+}
 
 Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
   const Parsed& parsed = *parsed_;
   if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
   std::vector<const Value*> names;
-  if (std::optional<Error> error = parsed.resolve(scope, names)) return std::unexpected(*std::move(error));
+  if (std::optional<Error> error = parsed.resolve(scope, names))
+    return std::unexpected(*std::move(error));
   Evaluator evaluator(parsed.ast, names, limits);
   Value result;
   if (!evaluator.evaluate(parsed.root, result)) return std::unexpected(parsed.error_of(evaluator));
@@ -146,9 +160,9 @@ Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) con
 }
 
 struct Rule::Node {
-  Json constant;                     // of numbers, bools and null
-  std::optional<Expression> text;    // of strings
-  std::vector<Node> items;           // of lists
+  Json constant;                                      // of numbers, bools and null
+  std::optional<Expression> text;                     // of strings
+  std::vector<Node> items;                            // of lists
   std::vector<std::pair<std::string, Node>> members;  // of objects
 };
 
@@ -163,7 +177,8 @@ Node build(const Json& source) {
   } else if (const Json::Array* array = source.if_array()) {
     for (const Json& item : *array) node.items.push_back(build<Node>(item));
   } else if (const Json::Object* object = source.if_object()) {
-    for (const Json::Member& member : *object) node.members.emplace_back(member.first, build<Node>(member.second));
+    for (const Json::Member& member : *object)
+      node.members.emplace_back(member.first, build<Node>(member.second));
   }
   return node;
 }
@@ -201,7 +216,8 @@ Result<Value> evaluate_rule(const Node& node, const Scope& scope, const Limits& 
 
 }  // namespace
 
-Rule::Rule(const Json& source) : source_(source), root_(std::make_shared<const Node>(build<Node>(source))) {}
+Rule::Rule(const Json& source)
+    : source_(source), root_(std::make_shared<const Node>(build<Node>(source))) {}
 
 Result<Value> Rule::evaluate(const Scope& scope, const Limits& limits) const {
   if (root_ == nullptr) return Value(Null{});

@@ -16,14 +16,16 @@
 
 namespace wgk::expr {
 
-// The global names of manifest expressions: helpers of format.md b.4 and DISPATCH_FOLD_WIDTH. f16Ok is not here: it depends on the device.
+// The global names of manifest expressions: helpers of format.md b.4 and DISPATCH_FOLD_WIDTH. f16Ok
+// is not here: it depends on the device.
 const Scope& helpers();
 // f16Ok(dtype): false only for f16 and float16 on a device without halves.
 Value f16_ok(bool has_f16);
 // device.features and device.wgslLanguageFeatures: `has(name)` and `size`.
 Value feature_set(std::span<const std::string> names);
 
-// A parsed expression. Parsing never fails outright: as in the reference, a syntax error is raised by evaluation.
+// A parsed expression. Parsing never fails outright: as in the reference, a syntax error is raised
+// by evaluation.
 class Expression {
  public:
   explicit Expression(std::string text);
@@ -31,14 +33,17 @@ class Expression {
   const std::string& text() const;
   // The syntax error, if any ("expression/syntax", with the column).
   Status syntax() const;
-  // Names used free, in order of first use (a bare operand of "is defined" that occurs nowhere else is not among them).
+  // Names used free, in order of first use (a bare operand of "is defined" that occurs nowhere else
+  // is not among them).
   const std::vector<std::string>& free_names() const;
 
-  // The plain result. A free name that `scope` does not know is an error ("expression/unknown-name", with a near name), also in a branch not taken;
-  // other errors are "expression/type", "expression/syntax", "limit/steps", ...
+  // The plain result. A free name that `scope` does not know is an error
+  // ("expression/unknown-name", with a near name), also in a branch not taken; other errors are
+  // "expression/type", "expression/syntax", "limit/steps", ...
   Result<Value> evaluate(const Scope& scope, const Limits& limits = {}) const;
 
-  // Why the expression did not give exactly true: the failing operand of the outermost `and` chain with its value, as
+  // Why the expression did not give exactly true: the failing operand of the outermost `and` chain
+  // with its value, as
   // "'numel(shapes.x) % 4 == 0' is false (numel(shapes.x) % 4 is 2)". Used for selection reasons.
   std::string explain_not_true(const Scope& scope) const;
 
@@ -47,7 +52,8 @@ class Expression {
   std::shared_ptr<const Parsed> parsed_;
 };
 
-// Any JSON value in which each string is an expression (format.md b.3): numbers, bools and null are themselves, lists and objects are evaluated deeply.
+// Any JSON value in which each string is an expression (format.md b.3): numbers, bools and null are
+// themselves, lists and objects are evaluated deeply.
 class Rule {
  public:
   Rule() = default;  // null
@@ -65,8 +71,10 @@ class Rule {
   std::shared_ptr<const Node> root_;
 };
 
-// For authors: one expression with the reference engine's own globals (range, namespace, raise_exception, true, none ...) and the members of a
-// JSON object as names, and nothing else. Unknown names are undefined, as in the engine alone. The result as the engine prints it.
-Result<std::string> evaluate_text(std::string_view text, const Json& context, const Limits& limits = {});
+// For authors: one expression with the reference engine's own globals (range, namespace,
+// raise_exception, true, none ...) and the members of a JSON object as names, and nothing else.
+// Unknown names are undefined, as in the engine alone. The result as the engine prints it.
+Result<std::string> evaluate_text(std::string_view text, const Json& context,
+                                  const Limits& limits = {});
 
 }  // namespace wgk::expr

@@ -33,13 +33,18 @@ bool is_int(const Value& value) {
 std::string unique_key(const Value& value) {
   if (is_nullish(value)) return "u";
   switch (kind_of(value)) {
-    case Kind::kBool: return *value.if_bool() ? "t" : "f";
+    case Kind::kBool:
+      return *value.if_bool() ? "t" : "f";
     case Kind::kNumber: {
       const double number = value.if_number()->value == 0 ? 0 : value.if_number()->value;
-      return "n" + (std::isnan(number) ? std::string("an") : std::string(reinterpret_cast<const char*>(&number), sizeof number));
+      return "n" + (std::isnan(number)
+                        ? std::string("an")
+                        : std::string(reinterpret_cast<const char*>(&number), sizeof number));
     }
-    case Kind::kString: return "s" + *value.if_string();
-    default: return "p" + std::to_string(reinterpret_cast<std::uintptr_t>(ValueAccess::identity(value)));
+    case Kind::kString:
+      return "s" + *value.if_string();
+    default:
+      return "p" + std::to_string(reinterpret_cast<std::uintptr_t>(ValueAccess::identity(value)));
   }
 }
 
@@ -71,10 +76,11 @@ bool join(CallContext& call, const Array& array, std::string_view separator, Val
   return true;
 }
 
-bool sort(CallContext& call, const Array& array, bool reverse, bool case_sensitive, const std::string* path,
-          Value& operand) {
+bool sort(CallContext& call, const Array& array, bool reverse, bool case_sensitive,
+          const std::string* path, Value& operand) {
   std::vector<SortItem> items;
-  for (const Value& item : array.items) items.push_back({path == nullptr ? item : value_at_path(item, *path), item});
+  for (const Value& item : array.items)
+    items.push_back({path == nullptr ? item : value_at_path(item, *path), item});
   if (!sort_values(call, items, case_sensitive, reverse)) return false;
   std::vector<Value> sorted;
   for (SortItem& item : items) sorted.push_back(std::move(item.item));
@@ -90,30 +96,46 @@ bool list_filter(CallContext& call, Filter filter, std::string_view name, Value&
     return array.items.empty() ? Value(Hole{}) : (last ? array.items.back() : array.items.front());
   };
   switch (filter) {
-    case Filter::kList: return true;
-    case Filter::kFirst: operand = place(false); return true;
-    case Filter::kLast: operand = place(true); return true;
-    case Filter::kLength: operand = Value::integer(static_cast<double>(array.items.size())); return true;
+    case Filter::kList:
+      return true;
+    case Filter::kFirst:
+      operand = place(false);
+      return true;
+    case Filter::kLast:
+      operand = place(true);
+      return true;
+    case Filter::kLength:
+      operand = Value::integer(static_cast<double>(array.items.size()));
+      return true;
     case Filter::kReverse:
       operand = Value::list(std::vector<Value>(array.items.rbegin(), array.items.rend()));
       return true;
-    case Filter::kSort: return sort(call, array, false, false, nullptr, operand);
-    case Filter::kJoin: return join(call, array, "", operand);
-    case Filter::kUnique: return unique(call, array, operand);
+    case Filter::kSort:
+      return sort(call, array, false, false, nullptr, operand);
+    case Filter::kJoin:
+      return join(call, array, "", operand);
+    case Filter::kUnique:
+      return unique(call, array, operand);
     case Filter::kString: {
       std::string text;
       if (!append_printed(call, keep, text) || !call.charge_text(text.size())) return false;
       operand = Value(std::move(text));
       return true;
     }
-    default: return unknown(call, name, operand);
+    default:
+      return unknown(call, name, operand);
   }
 }
 
 bool indent(CallContext& call, double width, bool first, bool blank, Value& operand) {
   const std::string& text = *operand.if_string();
-  if (!(width >= 0 && width < 1e9) && !std::isnan(width)) return call.fail("indent needs a width from 0 on");
-  const std::string padding(std::isnan(width) ? 0 : std::min<std::size_t>(static_cast<std::size_t>(width), std::size_t{1} << 26), ' ');
+  if (!(width >= 0 && width < 1e9) && !std::isnan(width))
+    return call.fail("indent needs a width from 0 on");
+  const std::string padding(
+      std::isnan(width)
+          ? 0
+          : std::min<std::size_t>(static_cast<std::size_t>(width), std::size_t{1} << 26),
+      ' ');
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   if (!call.charge(lines) || !call.charge_text(text.size() + lines * padding.size())) return false;
   std::string out;
@@ -142,46 +164,76 @@ bool text_filter(CallContext& call, Filter filter, std::string_view name, Value&
   if (text == nullptr) return unknown(call, name, operand);
   if (!call.charge_text(text->size())) return false;
   switch (filter) {
-    case Filter::kLength: operand = Value::integer(static_cast<double>(utf16_length(*text))); return true;
-    case Filter::kUpper: operand = Value(to_upper(*text)); return true;
-    case Filter::kLower: operand = Value(to_lower(*text)); return true;
-    case Filter::kTitle: operand = Value(to_title(*text)); return true;
-    case Filter::kCapitalize: operand = Value(capitalized(*text)); return true;
-    case Filter::kTrim: operand = Value(std::string(trim_end(trim_start(*text)))); return true;
-    case Filter::kIndent: return indent(call, 4, false, false, operand);
-    default: return unknown(call, name, operand);
+    case Filter::kLength:
+      operand = Value::integer(static_cast<double>(utf16_length(*text)));
+      return true;
+    case Filter::kUpper:
+      operand = Value(to_upper(*text));
+      return true;
+    case Filter::kLower:
+      operand = Value(to_lower(*text));
+      return true;
+    case Filter::kTitle:
+      operand = Value(to_title(*text));
+      return true;
+    case Filter::kCapitalize:
+      operand = Value(capitalized(*text));
+      return true;
+    case Filter::kTrim:
+      operand = Value(std::string(trim_end(trim_start(*text))));
+      return true;
+    case Filter::kIndent:
+      return indent(call, 4, false, false, operand);
+    default:
+      return unknown(call, name, operand);
   }
 }
 
 bool number_filter(CallContext& call, Filter filter, std::string_view name, Value& operand) {
   const Number number = *operand.if_number();
   switch (filter) {
-    case Filter::kAbs: operand = Number{std::fabs(number.value), number.is_float}; return true;
-    case Filter::kInt: operand = Number{std::floor(number.value), false}; return true;
-    case Filter::kFloat: operand = Number{number.value, true}; return true;
+    case Filter::kAbs:
+      operand = Number{std::fabs(number.value), number.is_float};
+      return true;
+    case Filter::kInt:
+      operand = Number{std::floor(number.value), false};
+      return true;
+    case Filter::kFloat:
+      operand = Number{number.value, true};
+      return true;
     case Filter::kString: {
       std::string text;
       if (!append_printed(call, operand, text)) return false;
       operand = Value(std::move(text));
       return true;
     }
-    default: return unknown(call, name, operand);
+    default:
+      return unknown(call, name, operand);
   }
 }
 
 bool bool_filter(CallContext& call, Filter filter, std::string_view name, Value& operand) {
   const bool flag = *operand.if_bool();
   switch (filter) {
-    case Filter::kBool: return true;
-    case Filter::kInt: operand = Number{flag ? 1.0 : 0.0, false}; return true;
-    case Filter::kFloat: operand = Number{flag ? 1.0 : 0.0, true}; return true;
-    case Filter::kString: operand = Value(flag ? "true" : "false"); return true;
-    default: return unknown(call, name, operand);
+    case Filter::kBool:
+      return true;
+    case Filter::kInt:
+      operand = Number{flag ? 1.0 : 0.0, false};
+      return true;
+    case Filter::kFloat:
+      operand = Number{flag ? 1.0 : 0.0, true};
+      return true;
+    case Filter::kString:
+      operand = Value(flag ? "true" : "false");
+      return true;
+    default:
+      return unknown(call, name, operand);
   }
 }
 
 // Filters of objects are their methods.
-bool object_filter(CallContext& call, Filter filter, std::string_view name, Arguments* arguments, Value& operand) {
+bool object_filter(CallContext& call, Filter filter, std::string_view name, Arguments* arguments,
+                   Value& operand) {
   if (filter == Filter::kLength && arguments == nullptr) {
     operand = Value::integer(static_cast<double>(operand.if_object()->members.size()));
     return true;
@@ -203,7 +255,8 @@ bool object_filter(CallContext& call, Filter filter, std::string_view name, Argu
 bool json_filter(CallContext& call, const JsonFormat& format, Value& operand) {
   std::string text;
   bool textless = false;
-  if (!append_json(call, operand, format, text, textless) || !call.charge_text(text.size())) return false;
+  if (!append_json(call, operand, format, text, textless) || !call.charge_text(text.size()))
+    return false;
   operand = textless ? Value::textless_string() : Value(std::move(text));
   return true;
 }
@@ -213,18 +266,22 @@ bool tojson_with(CallContext& call, const Arguments& arguments, Value& operand) 
   const Value* indentation = arguments.find_keyword("indent");
   if (indentation != nullptr && !indentation->is_null()) {
     if (!is_int(*indentation)) return call.fail("indent of tojson must be an int");
-    format.indent = std::isnan(indentation->if_number()->value) ? 0 : indentation->if_number()->value;
+    format.indent =
+        std::isnan(indentation->if_number()->value) ? 0 : indentation->if_number()->value;
   }
-  for (const auto& [keyword, flag] : {std::pair{"ensure_ascii", &format.ascii}, {"sort_keys", &format.sort_keys}}) {
+  for (const auto& [keyword, flag] :
+       {std::pair{"ensure_ascii", &format.ascii}, {"sort_keys", &format.sort_keys}}) {
     const Value* given = arguments.find_keyword(keyword);
     if (given == nullptr) continue;
-    if (given->if_bool() == nullptr) return call.fail(std::string(keyword) + " of tojson must be a bool");
+    if (given->if_bool() == nullptr)
+      return call.fail(std::string(keyword) + " of tojson must be a bool");
     *flag = *given->if_bool();
   }
   const Value* separators = arguments.find_keyword("separators");
   if (separators != nullptr && !separators->is_null()) {
     const Array* pair = separators->if_array();
-    const bool texts = pair != nullptr && pair->items.size() == 2 && pair->items[0].if_string() != nullptr &&
+    const bool texts = pair != nullptr && pair->items.size() == 2 &&
+                       pair->items[0].if_string() != nullptr &&
                        pair->items[1].if_string() != nullptr;
     if (!texts) return call.fail("separators of tojson must be two strings");
     format.has_separators = true;
@@ -234,16 +291,20 @@ bool tojson_with(CallContext& call, const Arguments& arguments, Value& operand) 
   return json_filter(call, format, operand);
 }
 
-bool join_with(CallContext& call, std::string_view name, const Arguments& arguments, Value& operand) {
+bool join_with(CallContext& call, std::string_view name, const Arguments& arguments,
+               Value& operand) {
   const Value* separator = arguments.find(0, "separator");
-  if (separator != nullptr && separator->if_string() == nullptr) return call.fail("join needs a string as separator");
+  if (separator != nullptr && separator->if_string() == nullptr)
+    return call.fail("join needs a string as separator");
   const std::string between = separator == nullptr ? std::string() : *separator->if_string();
   const Value keep = operand;
   if (const Array* array = keep.if_array()) return join(call, *array, between, operand);
   const std::string* text = keep.if_string();
   if (text == nullptr) return unknown(call, name, operand);
   const std::vector<std::string_view> points = code_points(*text);
-  if (!call.charge(points.size()) || !call.charge_text(text->size() + points.size() * between.size())) return false;
+  if (!call.charge(points.size()) ||
+      !call.charge_text(text->size() + points.size() * between.size()))
+    return false;
   std::string joined;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (i != 0) joined += between;
@@ -253,7 +314,8 @@ bool join_with(CallContext& call, std::string_view name, const Arguments& argume
   return true;
 }
 
-bool convert_with(CallContext& call, Filter filter, std::string_view name, const Arguments& arguments, Value& operand) {
+bool convert_with(CallContext& call, Filter filter, std::string_view name,
+                  const Arguments& arguments, Value& operand) {
   const bool to_int = filter == Filter::kInt;
   if (operand.is_string()) {
     const std::string* text = operand.if_string();
@@ -278,7 +340,8 @@ bool convert_with(CallContext& call, Filter filter, std::string_view name, const
 bool default_with(CallContext& call, const Arguments& arguments, Value& operand) {
   const Value* otherwise = arguments.find(0, "");
   const Value* flag = arguments.find(1, "boolean");
-  if (flag != nullptr && flag->if_bool() == nullptr) return call.fail("the flag of default must be a bool");
+  if (flag != nullptr && flag->if_bool() == nullptr)
+    return call.fail("the flag of default must be a bool");
   const bool by_truth = flag != nullptr && *flag->if_bool();
   if (by_truth && operand.is_hole()) return call.fail("an empty place has no truth");
   if (operand.is_undefined() || (by_truth && !is_true(operand))) {
@@ -291,7 +354,8 @@ bool sort_with(CallContext& call, const Arguments& arguments, Value& operand) {
   const Value* reverse = arguments.find(0, "reverse");
   const Value* case_sensitive = arguments.find(1, "case_sensitive");
   const Value* attribute = arguments.find(2, "attribute");
-  if (reverse != nullptr && reverse->if_bool() == nullptr) return call.fail("reverse of sort must be a bool");
+  if (reverse != nullptr && reverse->if_bool() == nullptr)
+    return call.fail("reverse of sort must be a bool");
   if (case_sensitive != nullptr && case_sensitive->if_bool() == nullptr) {
     return call.fail("case_sensitive of sort must be a bool");
   }
@@ -306,11 +370,12 @@ bool sort_with(CallContext& call, const Arguments& arguments, Value& operand) {
   const auto flag = [](const Value* value) { return value != nullptr && *value->if_bool(); };
   const Value keep = operand;
   if (!call.charge(keep.if_array()->items.size())) return false;
-  return sort(call, *keep.if_array(), flag(reverse), flag(case_sensitive), by_path ? &path : nullptr, operand);
+  return sort(call, *keep.if_array(), flag(reverse), flag(case_sensitive),
+              by_path ? &path : nullptr, operand);
 }
 
-bool select_with(CallContext& call, Filter filter, std::string_view name, const Arguments& arguments, bool all_literal,
-                 Value& operand) {
+bool select_with(CallContext& call, Filter filter, std::string_view name,
+                 const Arguments& arguments, bool all_literal, Value& operand) {
   const Value keep = operand;
   const std::vector<Value>& items = keep.if_array()->items;
   if (!call.charge(items.size())) return false;
@@ -318,7 +383,8 @@ bool select_with(CallContext& call, Filter filter, std::string_view name, const 
   if (!std::all_of(items.begin(), items.end(), is_object)) {
     return call.fail(std::string(name) + " needs a list of objects");
   }
-  if (!all_literal) return call.fail("the arguments of " + std::string(name) + " must be string literals");
+  if (!all_literal)
+    return call.fail("the arguments of " + std::string(name) + " must be string literals");
   const std::vector<Value>& given = arguments.positional;
   Test test = Test::kUnknown;
   if (given.size() > 1) {
@@ -350,7 +416,8 @@ bool map_with(CallContext& call, const Arguments& arguments, Value& operand) {
     return call.fail("map works with attribute= only");
   }
   const Value* attribute = arguments.find_keyword("attribute");
-  if (attribute == nullptr || attribute->if_string() == nullptr) return call.fail("attribute of map must be a string");
+  if (attribute == nullptr || attribute->if_string() == nullptr)
+    return call.fail("attribute of map must be a string");
   const Value* otherwise = arguments.find_keyword("default");
   const Value keep = operand;
   if (!call.charge(keep.if_array()->items.size())) return false;
@@ -358,17 +425,20 @@ bool map_with(CallContext& call, const Arguments& arguments, Value& operand) {
   for (const Value& item : keep.if_array()->items) {
     if (item.if_object() == nullptr) return call.fail("map needs a list of objects");
     Value value = value_at_path(item, *attribute->if_string());
-    mapped.push_back(value.is_undefined() && otherwise != nullptr ? Value(*otherwise) : std::move(value));
+    mapped.push_back(value.is_undefined() && otherwise != nullptr ? Value(*otherwise)
+                                                                  : std::move(value));
   }
   operand = Value::list(std::move(mapped));
   return true;
 }
 
-bool text_filter_with(CallContext& call, Filter filter, std::string_view name, Arguments& arguments, Value& operand) {
+bool text_filter_with(CallContext& call, Filter filter, std::string_view name, Arguments& arguments,
+                      Value& operand) {
   if (operand.if_string() == nullptr) return unknown(call, name, operand);
   if (filter == Filter::kReplace) {
     std::vector<Value> positional = std::move(arguments.positional);
-    positional.emplace_back(std::make_shared<Object>(std::move(arguments.keywords), Object::Kind::kKeywords));
+    positional.emplace_back(
+        std::make_shared<Object>(std::move(arguments.keywords), Object::Kind::kKeywords));
     const Value text = operand;
     return replace_method(call, text, positional, operand);
   }
@@ -378,7 +448,8 @@ bool text_filter_with(CallContext& call, Filter filter, std::string_view name, A
   const Value* blank = arguments.find(2, "blank");
   if (width != nullptr && !is_int(*width)) return call.fail("the width of indent must be an int");
   const auto flag = [](const Value* value) { return value != nullptr && is_raw_true(*value); };
-  return indent(call, width == nullptr ? 4 : width->if_number()->value, flag(first), flag(blank), operand);
+  return indent(call, width == nullptr ? 4 : width->if_number()->value, flag(first), flag(blank),
+                operand);
 }
 
 }  // namespace
@@ -400,35 +471,49 @@ bool apply_bare_filter(CallContext& call, Filter filter, std::string_view name, 
   if (operand.is_hole()) return call.fail("an empty place cannot be filtered");
   if (filter == Filter::kTojson) return json_filter(call, {}, operand);
   switch (kind_of(operand)) {
-    case Kind::kArray: return list_filter(call, filter, name, operand);
-    case Kind::kString: return text_filter(call, filter, name, operand);
-    case Kind::kNumber: return number_filter(call, filter, name, operand);
-    case Kind::kBool: return bool_filter(call, filter, name, operand);
+    case Kind::kArray:
+      return list_filter(call, filter, name, operand);
+    case Kind::kString:
+      return text_filter(call, filter, name, operand);
+    case Kind::kNumber:
+      return number_filter(call, filter, name, operand);
+    case Kind::kBool:
+      return bool_filter(call, filter, name, operand);
     case Kind::kObject:
       if (is_map(operand)) return object_filter(call, filter, name, nullptr, operand);
       return unknown(call, name, operand);
-    default: return unknown(call, name, operand);
+    default:
+      return unknown(call, name, operand);
   }
 }
 
-bool apply_call_filter(CallContext& call, Filter filter, std::string_view name, Arguments& arguments, bool all_literal,
-                       Value& operand) {
+bool apply_call_filter(CallContext& call, Filter filter, std::string_view name,
+                       Arguments& arguments, bool all_literal, Value& operand) {
   switch (filter) {
     case Filter::kTojson:
       if (operand.is_hole()) break;
       return tojson_with(call, arguments, operand);
-    case Filter::kJoin: return join_with(call, name, arguments, operand);
-    case Filter::kInt: case Filter::kFloat: return convert_with(call, filter, name, arguments, operand);
-    case Filter::kDefault: return default_with(call, arguments, operand);
-    default: break;
+    case Filter::kJoin:
+      return join_with(call, name, arguments, operand);
+    case Filter::kInt:
+    case Filter::kFloat:
+      return convert_with(call, filter, name, arguments, operand);
+    case Filter::kDefault:
+      return default_with(call, arguments, operand);
+    default:
+      break;
   }
   if (operand.if_array() != nullptr) {
     switch (filter) {
-      case Filter::kSort: return sort_with(call, arguments, operand);
-      case Filter::kSelectattr: case Filter::kRejectattr:
+      case Filter::kSort:
+        return sort_with(call, arguments, operand);
+      case Filter::kSelectattr:
+      case Filter::kRejectattr:
         return select_with(call, filter, name, arguments, all_literal, operand);
-      case Filter::kMap: return map_with(call, arguments, operand);
-      default: return unknown(call, name, operand);
+      case Filter::kMap:
+        return map_with(call, arguments, operand);
+      default:
+        return unknown(call, name, operand);
     }
   }
   if (operand.is_string()) return text_filter_with(call, filter, name, arguments, operand);

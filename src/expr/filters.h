@@ -25,11 +25,11 @@ struct Arguments {
 // `x | name`
 bool apply_bare_filter(CallContext& call, Filter filter, std::string_view name, Value& operand);
 // `x | name(...)`. `all_literal` tells that each argument is a string literal.
-bool apply_call_filter(CallContext& call, Filter filter, std::string_view name, Arguments& arguments, bool all_literal,
-                       Value& operand);
+bool apply_call_filter(CallContext& call, Filter filter, std::string_view name,
+                       Arguments& arguments, bool all_literal, Value& operand);
 
 // `x is test`; `argument` is null but for the filters selectattr and rejectattr.
-bool apply_test(CallContext& call, Test test, std::string_view name, const Value& operand, const Value* argument,
-                bool& result);
+bool apply_test(CallContext& call, Test test, std::string_view name, const Value& operand,
+                const Value* argument, bool& result);
 
 }  // namespace wgk::expr

@@ -23,7 +23,8 @@ class CallContext {
   virtual bool fail(std::string message) = 0;
   // The error that a template raises itself.
   virtual bool raise(std::string message) = 0;
-  // Counts work or list items against the limits; false (with the error recorded) when they are used up.
+  // Counts work or list items against the limits; false (with the error recorded) when they are
+  // used up.
   virtual bool charge(std::size_t steps) = 0;
   // The same for the bytes of a text that is built.
   virtual bool charge_text(std::size_t bytes) = 0;
@@ -31,14 +32,17 @@ class CallContext {
   virtual bool fail_depth() = 0;
 };
 
-// Writes the result and returns true, or returns call.fail(...). `bound` is the value given to the function when it was made.
-using Native = bool (*)(CallContext& call, const Value& bound, std::span<const Value> args, Value& result);
+// Writes the result and returns true, or returns call.fail(...). `bound` is the value given to the
+// function when it was made.
+using Native = bool (*)(CallContext& call, const Value& bound, std::span<const Value> args,
+                        Value& result);
 
 struct Function {
   std::string name;
   Native native = nullptr;
   Value bound = {};
-  // Arguments and result cross as plain values: null arguments become undefined, an undefined result null, numbers lose their tags.
+  // Arguments and result cross as plain values: null arguments become undefined, an undefined
+  // result null, numbers lose their tags.
   bool plain = true;
   // Macros and call blocks (native is null): which one, and what it closes over.
   std::uint32_t macro = 0;

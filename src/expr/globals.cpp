@@ -20,7 +20,8 @@ namespace {
 
 using Args = std::span<const Value>;
 
-// range(stop), range(start, stop), range(start, stop, step), with JavaScript's comparisons and additions.
+// range(stop), range(start, stop), range(start, stop, step), with JavaScript's comparisons and
+// additions.
 bool range_function(CallContext& call, const Value&, Args args, Value& result) {
   const auto given = [&](std::size_t i) { return i < args.size() && !args[i].is_undefined(); };
   const Value zero = Value::integer(0);
@@ -32,16 +33,21 @@ bool range_function(CallContext& call, const Value&, Args args, Value& result) {
   double step = 1;
   if (!number_of(call, first, start) || !number_of(call, last, stop)) return false;
   if (given(2) && !number_of(call, args[2], step)) return false;
-  if (given(2) && args[2].if_number() != nullptr && step == 0) return call.fail("the step of range() must not be 0");
+  if (given(2) && args[2].if_number() != nullptr && step == 0)
+    return call.fail("the step of range() must not be 0");
   std::vector<Value> items;
   const auto inside = [&](double at) { return step > 0 ? at < stop : at > stop; };
+  const auto adds = [](const Value& value) {
+    return value.if_number() != nullptr || value.if_bool() != nullptr;
+  };
+  if (inside(start) && (!adds(first) || (given(2) && args[2].is_string())))
+    return call.fail("range() needs numbers");
   for (double at = start; inside(at); at += step) {
     if (!call.charge(1)) return false;
-    if (items.size() % 4096 == 4095 && !call.charge(items.size() + 1)) return false;  // also bounds the length
+    if (items.size() % 4096 == 4095 && !call.charge(items.size() + 1))
+      return false;  // also bounds the length
     // A bool is pushed before it is added to.
     items.push_back(items.empty() && first.if_bool() != nullptr ? first : Value::plain(at));
-    const bool adds_text = first.is_string() || (given(2) && args[2].is_string());
-    if (adds_text) return call.fail("range() needs numbers");
   }
   result = Value::list(std::move(items));
   return true;
@@ -55,7 +61,8 @@ bool raise_function(CallContext& call, const Value&, Args args, Value&) {
 
 // namespace(object or list of pairs, key=value, ...)
 bool namespace_function(CallContext& call, const Value&, Args args, Value& result) {
-  const Object* keywords = !args.empty() && is_keywords(args.back()) ? args.back().if_object() : nullptr;
+  const Object* keywords =
+      !args.empty() && is_keywords(args.back()) ? args.back().if_object() : nullptr;
   const Args positional = keywords == nullptr ? args : args.first(args.size() - 1);
   auto space = std::make_shared<Object>();
   space->kind = Object::Kind::kNamespace;
@@ -69,14 +76,18 @@ bool namespace_function(CallContext& call, const Value&, Args args, Value& resul
         std::vector<Value> both;
         if (pair.if_array() != nullptr) both = pair.if_array()->items;
         if (pair.if_string() != nullptr) {
-          for (const std::string_view point : code_points(*pair.if_string())) both.emplace_back(point);
+          for (const std::string_view point : code_points(*pair.if_string()))
+            both.emplace_back(point);
         }
         if (both.size() != 2) return call.fail("namespace() needs an object or a list of pairs");
         if (!both[0].is_string()) return call.fail("the keys of namespace() must be strings");
-        space->set(both[0].if_string() == nullptr ? std::string_view("undefined") : *both[0].if_string(), both[1]);
+        space->set(
+            both[0].if_string() == nullptr ? std::string_view("undefined") : *both[0].if_string(),
+            both[1]);
       }
     } else {
-      return call.fail("namespace() needs an object or a list of pairs, got " + std::string(kind_name(positional[0])));
+      return call.fail("namespace() needs an object or a list of pairs, got " +
+                       std::string(kind_name(positional[0])));
     }
   }
   if (keywords != nullptr) {
@@ -113,7 +124,8 @@ Status add_context(Scope& scope, const Json& context) {
   const Value values = Value::from_json(context);
   for (const auto& [name, value] : values.if_object()->members) {
     if (literal_name(name) != nullptr || engine_global(name) != nullptr) {
-      return failure("expression/type", "the context gives '" + name + "', which is a name of the engine");
+      return failure("expression/type",
+                     "the context gives '" + name + "', which is a name of the engine");
     }
     scope.set(name, value);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference engine's own global functions, which templates have and manifest expressions do not.
+// The reference engine's own global functions, which templates have and manifest expressions do
+// not.
 #pragma once
 
 #include <string_view>
@@ -13,7 +14,8 @@ namespace wgk::expr {
 // range, namespace or raise_exception; null for other names.
 const Value* engine_global(std::string_view name);
 
-// The members of an object as names. As in the reference, a name of the engine cannot be given again.
+// The members of an object as names. As in the reference, a name of the engine cannot be given
+// again.
 Status add_context(Scope& scope, const Json& context);
 
 }  // namespace wgk::expr

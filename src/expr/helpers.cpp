@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of manifest expressions (format.md b.4). They work on plain values, as in the reference: what is no number counts as NaN.
+// The functions of manifest expressions (format.md b.4). They work on plain values, as in the
+// reference: what is no number counts as NaN.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -26,7 +27,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool product(CallContext& call, const std::vector<Value>& items, std::size_t begin, std::size_t end, double& result) {
+bool product(CallContext& call, const std::vector<Value>& items, std::size_t begin, std::size_t end,
+             double& result) {
   result = 1;
   for (std::size_t i = begin; i < end; ++i) {
     double factor = 0;
@@ -56,14 +58,19 @@ bool extreme(CallContext& call, Args args, double sign, Value& result) {
   for (const Value& argument : args) {
     double x = 0;
     if (!number_of(call, argument, x)) return false;
-    const bool better = sign > 0 ? x < best || (x == best && std::signbit(x)) : x > best || (x == best && !std::signbit(x));
+    const bool better = sign > 0 ? x < best || (x == best && std::signbit(x))
+                                 : x > best || (x == best && !std::signbit(x));
     if (std::isnan(best)) continue;
     if (std::isnan(x) || better) best = x;
   }
   return give(result, best);
 }
-bool min_helper(CallContext& call, const Value&, Args args, Value& result) { return extreme(call, args, 1, result); }
-bool max_helper(CallContext& call, const Value&, Args args, Value& result) { return extreme(call, args, -1, result); }
+bool min_helper(CallContext& call, const Value&, Args args, Value& result) {
+  return extreme(call, args, 1, result);
+}
+bool max_helper(CallContext& call, const Value&, Args args, Value& result) {
+  return extreme(call, args, -1, result);
+}
 
 bool pow_helper(CallContext& call, const Value&, Args args, Value& result) {
   double base = 0;
@@ -75,12 +82,14 @@ bool pow_helper(CallContext& call, const Value&, Args args, Value& result) {
 bool ceil_div_helper(CallContext& call, const Value&, Args args, Value& result) {
   double a = 0;
   double b = 0;
-  return number_at(call, args, 0, a) && number_at(call, args, 1, b) && give(result, std::ceil(a / b));
+  return number_at(call, args, 0, a) && number_at(call, args, 1, b) &&
+         give(result, std::ceil(a / b));
 }
 
 bool pow2ceil_helper(CallContext& call, const Value&, Args args, Value& result) {
   double x = 0;
-  return number_at(call, args, 0, x) && give(result, x <= 1 ? 1 : javascript_pow(2, std::ceil(std::log2(x))));
+  return number_at(call, args, 0, x) &&
+         give(result, x <= 1 ? 1 : javascript_pow(2, std::ceil(std::log2(x))));
 }
 
 bool log2ceil_helper(CallContext& call, const Value&, Args args, Value& result) {
@@ -91,7 +100,8 @@ bool log2ceil_helper(CallContext& call, const Value&, Args args, Value& result) 
 bool numel_helper(CallContext& call, const Value&, Args args, Value& result) {
   const Array* shape = list_at(call, args, 0, "numel");
   double count = 0;
-  return shape != nullptr && product(call, shape->items, 0, shape->items.size(), count) && give(result, count);
+  return shape != nullptr && product(call, shape->items, 0, shape->items.size(), count) &&
+         give(result, count);
 }
 
 bool dim_helper(CallContext& call, const Value&, Args args, Value& result) {
@@ -104,7 +114,8 @@ bool dim_helper(CallContext& call, const Value&, Args args, Value& result) {
 }
 
 // Products around one axis: `before` and `after` tell which sides count.
-bool around(CallContext& call, Args args, std::string_view name, bool before, bool after, Value& result) {
+bool around(CallContext& call, Args args, std::string_view name, bool before, bool after,
+            Value& result) {
   const Array* shape = list_at(call, args, 0, name);
   double axis = 0;
   if (shape == nullptr || !number_at(call, args, 1, axis)) return false;
@@ -136,7 +147,8 @@ bool part(CallContext& call, Args args, std::string_view name, bool head, Value&
   const auto rank = static_cast<double>(shape->items.size());
   const auto at = static_cast<std::ptrdiff_t>(count > 0 ? std::min(std::trunc(count), rank) : 0);
   const auto middle = shape->items.begin() + at;
-  result = Value::list(head ? std::vector<Value>(shape->items.begin(), middle) : std::vector<Value>(middle, shape->items.end()));
+  result = Value::list(head ? std::vector<Value>(shape->items.begin(), middle)
+                            : std::vector<Value>(middle, shape->items.end()));
   return true;
 }
 bool prefix_helper(CallContext& call, const Value&, Args args, Value& result) {
@@ -162,8 +174,10 @@ bool has_helper(CallContext& call, const Value&, Args args, Value& result) {
   if (args.size() > 1 && !append_raw(call, args[1], key)) return false;
   const auto has_place = [&](std::size_t size) {
     double place = kNaN;
-    if (!key.empty() && key.size() < 16 && key.find_first_not_of("0123456789") == std::string::npos) place = to_number(key);
-    return key == "length" || (place < static_cast<double>(size) && (key[0] != '0' || key.size() == 1));
+    if (!key.empty() && key.size() < 16 && key.find_first_not_of("0123456789") == std::string::npos)
+      place = to_number(key);
+    return key == "length" ||
+           (place < static_cast<double>(size) && (key[0] != '0' || key.size() == 1));
   };
   bool found = false;
   if (!args.empty()) {
@@ -200,9 +214,10 @@ bool f16_ok_helper(CallContext&, const Value& bound, Args args, Value& result) {
 bool has_feature_helper(CallContext&, const Value& bound, Args args, Value& result) {
   const std::string* name = args.empty() ? nullptr : args[0].if_string();
   const std::vector<Value>& names = bound.if_array()->items;
-  result = Value(name != nullptr && std::any_of(names.begin(), names.end(), [&](const Value& known) {
-    return *known.if_string() == *name;
-  }));
+  result =
+      Value(name != nullptr && std::any_of(names.begin(), names.end(), [&](const Value& known) {
+              return *known.if_string() == *name;
+            }));
   return true;
 }
 
@@ -218,14 +233,17 @@ const Array* list_at(CallContext& call, Args args, std::size_t index, std::strin
   const Array* list = index < args.size() ? args[index].if_array() : nullptr;
   if (list == nullptr) {
     const std::string got = index < args.size() ? std::string(kind_name(args[index])) : "nothing";
-    call.fail(std::string(function) + "() needs a list as argument " + std::to_string(index + 1) + ", got " + got);
+    call.fail(std::string(function) + "() needs a list as argument " + std::to_string(index + 1) +
+              ", got " + got);
   } else if (!call.charge(list->items.size())) {
     return nullptr;
   }
   return list;
 }
 
-bool is_integer(double value) { return std::isfinite(value) && value == std::trunc(value); }
+bool is_integer(double value) {
+  return std::isfinite(value) && value == std::trunc(value);
+}
 
 // axis modulo rank, or NaN.
 double wrapped(double axis, double rank) {
@@ -237,13 +255,25 @@ const Scope& helpers() {
   static const Scope kHelpers = [] {
     Scope scope;
     scope.set("DISPATCH_FOLD_WIDTH", Value::integer(65535));
-    for (const auto& [name, native] : std::initializer_list<std::pair<std::string_view, Native>>{
-             {"ceil", ceil_helper},         {"floor", floor_helper},       {"min", min_helper},
-             {"max", max_helper},           {"pow", pow_helper},           {"ceilDiv", ceil_div_helper},
-             {"pow2ceil", pow2ceil_helper}, {"log2ceil", log2ceil_helper}, {"numel", numel_helper},
-             {"dim", dim_helper},           {"rows", rows_helper},         {"outer", outer_helper},
-             {"inner", inner_helper},       {"prefix", prefix_helper},     {"suffix", suffix_helper},
-             {"fill", fill_helper},         {"has", has_helper},           {"pick", pick_helper}}) {
+    for (const auto& [name, native] :
+         std::initializer_list<std::pair<std::string_view, Native>>{{"ceil", ceil_helper},
+                                                                    {"floor", floor_helper},
+                                                                    {"min", min_helper},
+                                                                    {"max", max_helper},
+                                                                    {"pow", pow_helper},
+                                                                    {"ceilDiv", ceil_div_helper},
+                                                                    {"pow2ceil", pow2ceil_helper},
+                                                                    {"log2ceil", log2ceil_helper},
+                                                                    {"numel", numel_helper},
+                                                                    {"dim", dim_helper},
+                                                                    {"rows", rows_helper},
+                                                                    {"outer", outer_helper},
+                                                                    {"inner", inner_helper},
+                                                                    {"prefix", prefix_helper},
+                                                                    {"suffix", suffix_helper},
+                                                                    {"fill", fill_helper},
+                                                                    {"has", has_helper},
+                                                                    {"pick", pick_helper}}) {
       scope.set(name, native_function(std::string(name), native));
     }
     add_shape_helpers(scope);
@@ -252,13 +282,17 @@ const Scope& helpers() {
   return kHelpers;
 }
 
-Value f16_ok(bool has_f16) { return native_function("f16Ok", f16_ok_helper, Value(has_f16)); }
+Value f16_ok(bool has_f16) {
+  return native_function("f16Ok", f16_ok_helper, Value(has_f16));
+}
 
 Value feature_set(std::span<const std::string> names) {
   std::vector<Value> items;
   for (const std::string& name : names) items.emplace_back(name);
   const Value size = Value::integer(static_cast<double>(items.size()));
-  return Value::object({{"size", size}, {"has", native_function("has", has_feature_helper, Value::list(std::move(items)))}});
+  return Value::object(
+      {{"size", size},
+       {"has", native_function("has", has_feature_helper, Value::list(std::move(items)))}});
 }
 
 }  // namespace wgk::expr

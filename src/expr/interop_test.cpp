@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "expr/expression.h"
-#include "expr/interop_scope.h"
+#include "expr/interop_scope_test.h"
 #include "json/json.h"
 
 namespace wgk::expr {
@@ -73,7 +73,8 @@ TEST(InteropExpressions, EachRecordHolds) {
     }
     ASSERT_TRUE(value) << text << "\n  " << value.error().to_string();
     EXPECT_TRUE(matches(*value, *record.find("value")))
-        << text << "\n  expected " << json::write(*record.find("value")) << "\n  got " << json::write(value->to_json());
+        << text << "\n  expected " << json::write(*record.find("value")) << "\n  got "
+        << json::write(value->to_json());
   }
   EXPECT_GT(checked, 370U);
 }

@@ -14,8 +14,12 @@
 namespace wgk::expr {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 struct Fixed {
   std::string_view text;
@@ -24,32 +28,44 @@ struct Fixed {
 
 // In the order in which they are tried.
 constexpr std::array<Fixed, 29> kFixed = {{
-    {"{%", TokenKind::kOpenStatement}, {"%}", TokenKind::kCloseStatement},
+    {"{%", TokenKind::kOpenStatement},  {"%}", TokenKind::kCloseStatement},
     {"{{", TokenKind::kOpenExpression}, {"}}", TokenKind::kCloseExpression},
-    {"(", TokenKind::kOpenParen}, {")", TokenKind::kCloseParen},
-    {"{", TokenKind::kOpenBrace}, {"}", TokenKind::kCloseBrace},
-    {"[", TokenKind::kOpenBracket}, {"]", TokenKind::kCloseBracket},
-    {",", TokenKind::kComma}, {".", TokenKind::kDot}, {":", TokenKind::kColon}, {"|", TokenKind::kPipe},
-    {"<=", TokenKind::kComparison}, {">=", TokenKind::kComparison},
-    {"==", TokenKind::kComparison}, {"!=", TokenKind::kComparison},
-    {"<", TokenKind::kComparison}, {">", TokenKind::kComparison},
-    {"+", TokenKind::kAdditive}, {"-", TokenKind::kAdditive}, {"~", TokenKind::kAdditive},
-    {"**", TokenKind::kPower}, {"*", TokenKind::kMultiplicative},
-    {"//", TokenKind::kMultiplicative}, {"/", TokenKind::kMultiplicative}, {"%", TokenKind::kMultiplicative},
+    {"(", TokenKind::kOpenParen},       {")", TokenKind::kCloseParen},
+    {"{", TokenKind::kOpenBrace},       {"}", TokenKind::kCloseBrace},
+    {"[", TokenKind::kOpenBracket},     {"]", TokenKind::kCloseBracket},
+    {",", TokenKind::kComma},           {".", TokenKind::kDot},
+    {":", TokenKind::kColon},           {"|", TokenKind::kPipe},
+    {"<=", TokenKind::kComparison},     {">=", TokenKind::kComparison},
+    {"==", TokenKind::kComparison},     {"!=", TokenKind::kComparison},
+    {"<", TokenKind::kComparison},      {">", TokenKind::kComparison},
+    {"+", TokenKind::kAdditive},        {"-", TokenKind::kAdditive},
+    {"~", TokenKind::kAdditive},        {"**", TokenKind::kPower},
+    {"*", TokenKind::kMultiplicative},  {"//", TokenKind::kMultiplicative},
+    {"/", TokenKind::kMultiplicative},  {"%", TokenKind::kMultiplicative},
     {"=", TokenKind::kEquals},
 }};
 
 // The escaped character, or 0 for an unknown one.
 char unescape(char c) {
   switch (c) {
-    case 'n': return '\n';
-    case 't': return '\t';
-    case 'r': return '\r';
-    case 'b': return '\b';
-    case 'f': return '\f';
-    case 'v': return '\v';
-    case '\'': case '"': case '\\': return c;
-    default: return 0;
+    case 'n':
+      return '\n';
+    case 't':
+      return '\t';
+    case 'r':
+      return '\r';
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'v':
+      return '\v';
+    case '\'':
+    case '"':
+    case '\\':
+      return c;
+    default:
+      return 0;
   }
 }
 
@@ -72,10 +88,13 @@ class Lexer {
   bool fail_at_end() { return fail("unexpected end of the source", source_.size()); }
 
   std::string_view rest() const { return source_.substr(at_); }
-  char peek(std::size_t ahead) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead) const {
+    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
+  }
 
   void push(TokenKind kind, std::size_t begin, std::size_t end) {
-    tokens_.list.push_back({kind, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), Token::kPlain});
+    tokens_.list.push_back(
+        {kind, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), Token::kPlain});
   }
   // Pushes the token and moves behind it.
   void take(TokenKind kind, std::size_t length) {
@@ -117,7 +136,8 @@ class Lexer {
   bool reads_text() const {
     if (tokens_.list.empty()) return true;
     const TokenKind last = tokens_.list.back().kind;
-    return last == TokenKind::kCloseStatement || last == TokenKind::kCloseExpression || last == TokenKind::kComment;
+    return last == TokenKind::kCloseStatement || last == TokenKind::kCloseExpression ||
+           last == TokenKind::kComment;
   }
 
   // False when a block begins at once.
@@ -173,13 +193,19 @@ class Lexer {
   bool follows_operand() const {
     if (tokens_.list.empty()) return false;
     switch (tokens_.list.back().kind) {
-      case TokenKind::kIdentifier: case TokenKind::kNumber: case TokenKind::kString: case TokenKind::kCloseParen:
-      case TokenKind::kCloseBracket: return true;
-      default: return false;
+      case TokenKind::kIdentifier:
+      case TokenKind::kNumber:
+      case TokenKind::kString:
+      case TokenKind::kCloseParen:
+      case TokenKind::kCloseBracket:
+        return true;
+      default:
+        return false;
     }
   }
 
-  // A sign where no operand precedes it: part of the digits that follow at once, else an operator of its own.
+  // A sign where no operand precedes it: part of the digits that follow at once, else an operator
+  // of its own.
   bool read_sign() {
     const bool misplaced = tokens_.list.empty() || tokens_.list.back().kind == TokenKind::kText;
     if (misplaced) return fail(std::string("unexpected character '") + source_[at_] + "'", at_);
@@ -249,7 +275,9 @@ class Lexer {
       const char real = unescape(source_[at_]);
       if (real == 0) {
         const std::size_t length = code_point_length(source_, at_);
-        return fail("unknown escape '\\" + std::string(source_.substr(at_, length)) + "' in a string", at_ - 1);
+        return fail(
+            "unknown escape '\\" + std::string(source_.substr(at_, length)) + "' in a string",
+            at_ - 1);
       }
       unescaped += real;
       ++at_;
@@ -273,16 +301,38 @@ class Lexer {
 }  // namespace
 
 std::string_view token_name(TokenKind kind) {
-  constexpr std::array<std::string_view, 25> kNames = {
-      "text", "a comment", "a number", "a string", "a name", "'='", "'('", "')'", "'{%'", "'%}'", "'{{'", "'}}'",
-      "'['", "']'", "'{'", "'}'", "','", "'.'", "':'", "'|'", "'+', '-' or '~'", "'*', '/', '//' or '%'", "'**'",
-      "a comparison", "a sign"};
+  constexpr std::array<std::string_view, 25> kNames = {"text",
+                                                       "a comment",
+                                                       "a number",
+                                                       "a string",
+                                                       "a name",
+                                                       "'='",
+                                                       "'('",
+                                                       "')'",
+                                                       "'{%'",
+                                                       "'%}'",
+                                                       "'{{'",
+                                                       "'}}'",
+                                                       "'['",
+                                                       "']'",
+                                                       "'{'",
+                                                       "'}'",
+                                                       "','",
+                                                       "'.'",
+                                                       "':'",
+                                                       "'|'",
+                                                       "'+', '-' or '~'",
+                                                       "'*', '/', '//' or '%'",
+                                                       "'**'",
+                                                       "a comparison",
+                                                       "a sign"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::expected<Tokens, SyntaxError> tokenize(std::string_view source) {
   constexpr std::size_t kLargest = std::size_t{1} << 30;
-  if (source.size() > kLargest) return std::unexpected(SyntaxError{"the source is larger than 1 GiB", 0, true});
+  if (source.size() > kLargest)
+    return std::unexpected(SyntaxError{"the source is larger than 1 GiB", 0, true});
   return Lexer(source).run();
 }
 

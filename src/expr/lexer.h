@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens of templates and expressions. One lexer for both: what counts as text depends on the token before.
+// Tokens of templates and expressions. One lexer for both: what counts as text depends on the token
+// before.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,31 @@
 namespace wgk::expr {
 
 enum class TokenKind : std::uint8_t {
-  kText, kComment, kNumber, kString, kIdentifier, kEquals, kOpenParen, kCloseParen, kOpenStatement, kCloseStatement, kOpenExpression,
-  kCloseExpression, kOpenBracket, kCloseBracket, kOpenBrace, kCloseBrace, kComma, kDot, kColon, kPipe, kAdditive, kMultiplicative,
-  kPower, kComparison, kSign,
+  kText,
+  kComment,
+  kNumber,
+  kString,
+  kIdentifier,
+  kEquals,
+  kOpenParen,
+  kCloseParen,
+  kOpenStatement,
+  kCloseStatement,
+  kOpenExpression,
+  kCloseExpression,
+  kOpenBracket,
+  kCloseBracket,
+  kOpenBrace,
+  kCloseBrace,
+  kComma,
+  kDot,
+  kColon,
+  kPipe,
+  kAdditive,
+  kMultiplicative,
+  kPower,
+  kComparison,
+  kSign,
 };
 
 std::string_view token_name(TokenKind kind);

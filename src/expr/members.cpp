@@ -91,11 +91,17 @@ bool get_member(CallContext& call, const Value& object, std::string_view name, V
       return true;
     }
     case Kind::kArray:
-      result = name == "length" ? Value::integer(static_cast<double>(object.if_array()->items.size())) : Value();
+      result = name == "length"
+                   ? Value::integer(static_cast<double>(object.if_array()->items.size()))
+                   : Value();
       return true;
-    case Kind::kString: return text_member(call, object, name, result);
-    case Kind::kHole: return call.fail("an empty place has no members");
-    default: result = Value(); return true;
+    case Kind::kString:
+      return text_member(call, object, name, result);
+    case Kind::kHole:
+      return call.fail("an empty place has no members");
+    default:
+      result = Value();
+      return true;
   }
 }
 
@@ -106,14 +112,18 @@ bool get_element(CallContext& call, const Value& object, const Value& index, Val
   }
   const Kind kind = kind_of(object);
   const Number* number = index.if_number();
-  const bool indexed = (kind == Kind::kArray || kind == Kind::kString) && number != nullptr && !number->is_float;
+  const bool indexed =
+      (kind == Kind::kArray || kind == Kind::kString) && number != nullptr && !number->is_float;
   if (!indexed) {
-    if (index.is_string() && kind != Kind::kHole) {  // the string without text is no key of anything
-      if (kind == Kind::kString && object.if_string() == nullptr) return call.fail("a string without text has no members");
+    if (index.is_string() &&
+        kind != Kind::kHole) {  // the string without text is no key of anything
+      if (kind == Kind::kString && object.if_string() == nullptr)
+        return call.fail("a string without text has no members");
       result = Value();
       return true;
     }
-    return call.fail(std::string(kind_name(object)) + " cannot be indexed with " + std::string(kind_name(index)));
+    return call.fail(std::string(kind_name(object)) + " cannot be indexed with " +
+                     std::string(kind_name(index)));
   }
   if (const Array* array = object.if_array()) {
     const std::optional<std::size_t> at = position(number->value, array->items.size());
@@ -133,7 +143,8 @@ bool get_slice(CallContext& call, const Value& object, const Slice& slice, Value
   if (const Array* array = object.if_array()) {
     if (!call.charge(array->items.size())) return false;
     std::vector<Value> items;
-    for (const std::size_t place : slice_places(array->items.size(), slice)) items.push_back(array->items[place]);
+    for (const std::size_t place : slice_places(array->items.size(), slice))
+      items.push_back(array->items[place]);
     result = Value::list(std::move(items));
     return true;
   }

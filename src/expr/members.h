@@ -30,8 +30,10 @@ Native find_method(const Value& object, std::string_view name);
 Value value_at_path(const Value& item, std::string_view path);
 
 // Methods that are filters too.
-bool replace_method(CallContext& call, const Value& bound, std::span<const Value> args, Value& result);
-bool dictsort_method(CallContext& call, const Value& bound, std::span<const Value> args, Value& result);
+bool replace_method(CallContext& call, const Value& bound, std::span<const Value> args,
+                    Value& result);
+bool dictsort_method(CallContext& call, const Value& bound, std::span<const Value> args,
+                     Value& result);
 Value items_of(const Object& object);
 Value keys_of(const Object& object);
 Value values_of(const Object& object);

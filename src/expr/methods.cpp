@@ -22,7 +22,9 @@ namespace {
 
 using Args = std::span<const Value>;
 
-const std::string& text_of(const Value& bound) { return *bound.if_string(); }
+const std::string& text_of(const Value& bound) {
+  return *bound.if_string();
+}
 
 // A missing argument and an empty place are the same.
 const Value* argument(Args args, std::size_t index) {
@@ -61,7 +63,9 @@ bool capitalize_method(CallContext&, const Value& bound, Args, Value& result) {
 bool has_affix(CallContext& call, const Value& bound, Args args, bool at_end, Value& result) {
   const std::string& text = text_of(bound);
   const std::string name = at_end ? "endswith()" : "startswith()";
-  const auto matches = [&](const std::string& affix) { return at_end ? text.ends_with(affix) : text.starts_with(affix); };
+  const auto matches = [&](const std::string& affix) {
+    return at_end ? text.ends_with(affix) : text.starts_with(affix);
+  };
   if (args.empty()) return call.fail(name + " needs an argument");
   if (args[0].is_string()) {
     const std::string* affix = args[0].if_string();
@@ -185,7 +189,8 @@ bool replace_method(CallContext& call, const Value& bound, Args args, Value& res
   double limit = std::numeric_limits<double>::infinity();
   if (count != nullptr && !count->is_null()) {
     const Number* number = count->if_number();
-    if (number == nullptr || number->is_float) return call.fail("replace() needs an int or null as count");
+    if (number == nullptr || number->is_float)
+      return call.fail("replace() needs an int or null as count");
     if (!(number->value < 0)) limit = number->value;
   }
   // The result can be much longer than the text: bound it before it is built.
@@ -214,14 +219,16 @@ bool dictsort_method(CallContext& call, const Value& bound, Args args, Value& re
   const Value* by_option = option(1, "by");
   const Value* reverse_option = option(2, "reverse");
   const auto flag = [](const Value* value) { return value != nullptr && *value->if_bool(); };
-  if (case_option != nullptr && case_option->if_bool() == nullptr) return call.fail("case_sensitive must be a bool");
+  if (case_option != nullptr && case_option->if_bool() == nullptr)
+    return call.fail("case_sensitive must be a bool");
   std::string_view by = "key";
   if (by_option != nullptr) {
     if (by_option->if_string() == nullptr) return call.fail("by must be a string");
     by = *by_option->if_string();
   }
   if (by != "key" && by != "value") return call.fail("by must be 'key' or 'value'");
-  if (reverse_option != nullptr && reverse_option->if_bool() == nullptr) return call.fail("reverse must be a bool");
+  if (reverse_option != nullptr && reverse_option->if_bool() == nullptr)
+    return call.fail("reverse must be a bool");
 
   std::vector<SortItem> items;
   for (const auto& [key, value] : bound.if_object()->members) {

@@ -17,9 +17,13 @@
 namespace wgk::expr {
 namespace {
 
-bool is_container(Kind kind) { return kind == Kind::kArray || kind == Kind::kObject || kind == Kind::kFunction; }
+bool is_container(Kind kind) {
+  return kind == Kind::kArray || kind == Kind::kObject || kind == Kind::kFunction;
+}
 
-std::string quoted(Operator op) { return "'" + std::string(spelling(op)) + "'"; }
+std::string quoted(Operator op) {
+  return "'" + std::string(spelling(op)) + "'";
+}
 
 bool mismatch(CallContext& call, Operator op, const Value& left, const Value& right) {
   return call.fail(quoted(op) + " does not work between " + std::string(kind_name(left)) + " and " +
@@ -29,8 +33,10 @@ bool mismatch(CallContext& call, Operator op, const Value& left, const Value& ri
 // JavaScript's remainder; exact for integers without the cost of fmod.
 double remainder(double a, double b) {
   constexpr double kExact = 9007199254740992.0;
-  if (std::fabs(a) <= kExact && std::fabs(b) <= kExact && b != 0 && a == std::trunc(a) && b == std::trunc(b)) {
-    const auto rest = static_cast<double>(static_cast<std::int64_t>(a) % static_cast<std::int64_t>(b));
+  if (std::fabs(a) <= kExact && std::fabs(b) <= kExact && b != 0 && a == std::trunc(a) &&
+      b == std::trunc(b)) {
+    const auto rest =
+        static_cast<double>(static_cast<std::int64_t>(a) % static_cast<std::int64_t>(b));
     return rest == 0 ? std::copysign(0.0, a) : rest;
   }
   return std::fmod(a, b);
@@ -41,17 +47,38 @@ bool numeric(CallContext& call, Operator op, Number left, Number right, Value& r
   const double b = right.value;
   const bool is_float = left.is_float || right.is_float;
   switch (op) {
-    case Operator::kAdd: result = Number{a + b, is_float}; return true;
-    case Operator::kSubtract: result = Number{a - b, is_float}; return true;
-    case Operator::kMultiply: result = Number{a * b, is_float}; return true;
-    case Operator::kDivide: result = Number{a / b, true}; return true;
-    case Operator::kFloorDivide: result = Number{std::floor(a / b), is_float}; return true;
-    case Operator::kRemainder: result = Number{remainder(a, b), is_float}; return true;
-    case Operator::kLess: result = Value(a < b); return true;
-    case Operator::kLessEqual: result = Value(a <= b); return true;
-    case Operator::kGreater: result = Value(a > b); return true;
-    case Operator::kGreaterEqual: result = Value(a >= b); return true;
-    default: return mismatch(call, op, Value(left), Value(right));
+    case Operator::kAdd:
+      result = Number{a + b, is_float};
+      return true;
+    case Operator::kSubtract:
+      result = Number{a - b, is_float};
+      return true;
+    case Operator::kMultiply:
+      result = Number{a * b, is_float};
+      return true;
+    case Operator::kDivide:
+      result = Number{a / b, true};
+      return true;
+    case Operator::kFloorDivide:
+      result = Number{std::floor(a / b), is_float};
+      return true;
+    case Operator::kRemainder:
+      result = Number{remainder(a, b), is_float};
+      return true;
+    case Operator::kLess:
+      result = Value(a < b);
+      return true;
+    case Operator::kLessEqual:
+      result = Value(a <= b);
+      return true;
+    case Operator::kGreater:
+      result = Value(a > b);
+      return true;
+    case Operator::kGreaterEqual:
+      result = Value(a >= b);
+      return true;
+    default:
+      return mismatch(call, op, Value(left), Value(right));
   }
 }
 
@@ -68,7 +95,8 @@ bool as_number(const Value& value, double& number) {
   return false;
 }
 
-bool power(CallContext& call, const Value& left, const Value& right, double a, double b, Value& result) {
+bool power(CallContext& call, const Value& left, const Value& right, double a, double b,
+           Value& result) {
   if (a == 0 && b < 0) return call.fail("0 cannot be raised to a negative power");
   const double value = javascript_pow(a, b);
   if (!std::isfinite(value)) return call.fail("the result of '**' is not a finite number");
@@ -82,13 +110,16 @@ bool power(CallContext& call, const Value& left, const Value& right, double a, d
 
 bool concatenate(CallContext& call, const Value& left, const Value& right, Value& result) {
   std::string text;
-  if (!append_raw(call, left, text) || !append_raw(call, right, text) || !call.charge_text(text.size())) return false;
+  if (!append_raw(call, left, text) || !append_raw(call, right, text) ||
+      !call.charge_text(text.size()))
+    return false;
   result = Value(std::move(text));
   return true;
 }
 
 // `in` and `not in` where the right side is a list.
-bool list_membership(CallContext& call, Operator op, const Value& left, const Array& list, Value& result) {
+bool list_membership(CallContext& call, Operator op, const Value& left, const Array& list,
+                     Value& result) {
   if (!call.charge(list.items.size())) return false;
   bool found = false;
   for (const Value& item : list.items) {
@@ -101,8 +132,10 @@ bool list_membership(CallContext& call, Operator op, const Value& left, const Ar
   return true;
 }
 
-bool text_operator(CallContext& call, Operator op, const Value& left, const Value& right, Value& result) {
-  if (op == Operator::kAdd && (left.is_string() || right.is_string())) return concatenate(call, left, right, result);
+bool text_operator(CallContext& call, Operator op, const Value& left, const Value& right,
+                   Value& result) {
+  if (op == Operator::kAdd && (left.is_string() || right.is_string()))
+    return concatenate(call, left, right, result);
   const bool search = op == Operator::kIn || op == Operator::kNotIn;
   if (!search || !left.is_string()) return mismatch(call, op, left, right);
   const std::string* needle = left.if_string();
@@ -110,7 +143,8 @@ bool text_operator(CallContext& call, Operator op, const Value& left, const Valu
     const std::string* text = right.if_string();
     if (text == nullptr) return call.fail("a string without text cannot be searched");
     // The reference turns the missing text into the word.
-    const std::string_view wanted = needle == nullptr ? std::string_view("undefined") : std::string_view(*needle);
+    const std::string_view wanted =
+        needle == nullptr ? std::string_view("undefined") : std::string_view(*needle);
     result = Value((text->find(wanted) != std::string::npos) == (op == Operator::kIn));
     return true;
   }
@@ -134,20 +168,32 @@ double primitive_number(const Value& value) {
 
 std::string_view kind_name(const Value& value) {
   switch (kind_of(value)) {
-    case Kind::kUndefined: return "undefined";
-    case Kind::kNull: return "null";
-    case Kind::kBool: return "a bool";
-    case Kind::kNumber: return value.if_number()->is_float ? "a float" : "an int";
-    case Kind::kString: return "a string";
-    case Kind::kArray: return value.if_array()->is_tuple ? "a tuple" : "a list";
-    case Kind::kObject: break;
-    case Kind::kFunction: return "a function";
-    case Kind::kHole: return "an empty place";
+    case Kind::kUndefined:
+      return "undefined";
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return "a bool";
+    case Kind::kNumber:
+      return value.if_number()->is_float ? "a float" : "an int";
+    case Kind::kString:
+      return "a string";
+    case Kind::kArray:
+      return value.if_array()->is_tuple ? "a tuple" : "a list";
+    case Kind::kObject:
+      break;
+    case Kind::kFunction:
+      return "a function";
+    case Kind::kHole:
+      return "an empty place";
   }
   switch (value.if_object()->kind) {
-    case Object::Kind::kNamespace: return "a namespace";
-    case Object::Kind::kKeywords: return "keyword arguments";
-    default: return "an object";
+    case Object::Kind::kNamespace:
+      return "a namespace";
+    case Object::Kind::kKeywords:
+      return "keyword arguments";
+    default:
+      return "an object";
   }
 }
 
@@ -160,11 +206,18 @@ double javascript_pow(double base, double exponent) {
 
 bool is_raw_true(const Value& value) {
   switch (kind_of(value)) {
-    case Kind::kBool: return *value.if_bool();
-    case Kind::kNumber: return value.if_number()->value != 0 && !std::isnan(value.if_number()->value);
-    case Kind::kString: return value.if_string() != nullptr && !value.if_string()->empty();
-    case Kind::kArray: case Kind::kObject: case Kind::kFunction: return true;
-    default: return false;
+    case Kind::kBool:
+      return *value.if_bool();
+    case Kind::kNumber:
+      return value.if_number()->value != 0 && !std::isnan(value.if_number()->value);
+    case Kind::kString:
+      return value.if_string() != nullptr && !value.if_string()->empty();
+    case Kind::kArray:
+    case Kind::kObject:
+    case Kind::kFunction:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -179,10 +232,14 @@ bool strictly_equal(const Value& left, const Value& right) {
   const Kind kind = kind_of(left);
   if (kind != kind_of(right)) return false;
   switch (kind) {
-    case Kind::kBool: return *left.if_bool() == *right.if_bool();
-    case Kind::kNumber: return left.if_number()->value == right.if_number()->value;
-    case Kind::kString: return *left.if_string() == *right.if_string();
-    default: return ValueAccess::identity(left) == ValueAccess::identity(right);
+    case Kind::kBool:
+      return *left.if_bool() == *right.if_bool();
+    case Kind::kNumber:
+      return left.if_number()->value == right.if_number()->value;
+    case Kind::kString:
+      return *left.if_string() == *right.if_string();
+    default:
+      return ValueAccess::identity(left) == ValueAccess::identity(right);
   }
 }
 
@@ -199,21 +256,24 @@ bool loosely_equal(CallContext& call, const Value& left, const Value& right, boo
     return true;
   }
   if (is_container(a) || is_container(b)) {
-    // A list or object against a primitive goes through its text. Functions have no text that could equal one.
+    // A list or object against a primitive goes through its text. Functions have no text that could
+    // equal one.
     const Value& container = is_container(a) ? left : right;
     const Value& primitive = is_container(a) ? right : left;
     result = false;
     if (kind_of(container) == Kind::kFunction) return true;
     std::string text;
     if (!append_raw(call, container, text)) return false;
-    result = primitive.is_string() ? text == *primitive.if_string() : to_number(text) == primitive_number(primitive);
+    result = primitive.is_string() ? text == *primitive.if_string()
+                                   : to_number(text) == primitive_number(primitive);
     return true;
   }
   result = primitive_number(left) == primitive_number(right);
   return true;
 }
 
-bool apply_operator(CallContext& call, Operator op, const Value& left, const Value& right, Value& result) {
+bool apply_operator(CallContext& call, Operator op, const Value& left, const Value& right,
+                    Value& result) {
   const Number* left_number = left.if_number();
   const Number* right_number = right.if_number();
   const bool numbers = left_number != nullptr && right_number != nullptr;
@@ -232,12 +292,15 @@ bool apply_operator(CallContext& call, Operator op, const Value& left, const Val
     }
     return call.fail(quoted(op) + " does not work on undefined values");
   }
-  if (left.is_null() || right.is_null()) return call.fail(quoted(op) + " does not work on null values");
-  if (left.is_hole() || right.is_hole()) return call.fail(quoted(op) + " does not work on an empty place");
+  if (left.is_null() || right.is_null())
+    return call.fail(quoted(op) + " does not work on null values");
+  if (left.is_hole() || right.is_hole())
+    return call.fail(quoted(op) + " does not work on an empty place");
   if (op == Operator::kConcat) return concatenate(call, left, right, result);
   double a = 0;
   double b = 0;
-  if (op == Operator::kPower && as_number(left, a) && as_number(right, b)) return power(call, left, right, a, b, result);
+  if (op == Operator::kPower && as_number(left, a) && as_number(right, b))
+    return power(call, left, right, a, b, result);
   const Array* left_list = left.if_array();
   const Array* right_list = right.if_array();
   if (left_list != nullptr && right_list != nullptr) {
@@ -256,18 +319,23 @@ bool apply_operator(CallContext& call, Operator op, const Value& left, const Val
 
 bool number_of(CallContext& call, const Value& value, double& result) {
   switch (kind_of(value)) {
-    case Kind::kNumber: case Kind::kBool: return as_number(value, result);
+    case Kind::kNumber:
+    case Kind::kBool:
+      return as_number(value, result);
     case Kind::kArray: {
       std::string text;
       if (!append_raw(call, value, text)) return false;
       result = to_number(text);
       return true;
     }
-    default: result = primitive_number(value); return true;
+    default:
+      result = primitive_number(value);
+      return true;
   }
 }
 
-bool compare_values(CallContext& call, const Value& left, const Value& right, bool case_sensitive, int& order) {
+bool compare_values(CallContext& call, const Value& left, const Value& right, bool case_sensitive,
+                    int& order) {
   order = 0;
   double a = 0;
   double b = 0;
@@ -281,7 +349,8 @@ bool compare_values(CallContext& call, const Value& left, const Value& right, bo
   const std::string* left_text = left.if_string();
   const std::string* right_text = right.if_string();
   if (left_text == nullptr || right_text == nullptr) {
-    return call.fail("cannot order " + std::string(kind_name(left)) + " and " + std::string(kind_name(right)));
+    return call.fail("cannot order " + std::string(kind_name(left)) + " and " +
+                     std::string(kind_name(right)));
   }
   order = case_sensitive ? utf16_compare(*left_text, *right_text)
                          : utf16_compare(to_lower(*left_text), to_lower(*right_text));

@@ -22,11 +22,14 @@ bool loosely_equal(CallContext& call, const Value& left, const Value& right, boo
 bool strictly_equal(const Value& left, const Value& right);
 
 // All operators but `and` and `or`.
-bool apply_operator(CallContext& call, Operator op, const Value& left, const Value& right, Value& result);
+bool apply_operator(CallContext& call, Operator op, const Value& left, const Value& right,
+                    Value& result);
 
-// What `{{ value }}` prints; null and undefined print as their names (a block leaves them out before).
+// What `{{ value }}` prints; null and undefined print as their names (a block leaves them out
+// before).
 bool append_printed(CallContext& call, const Value& value, std::string& out);
-// The raw value as JavaScript's toString gives it: `~`, `+` with a string, and inside of joined lists.
+// The raw value as JavaScript's toString gives it: `~`, `+` with a string, and inside of joined
+// lists.
 bool append_raw(CallContext& call, const Value& value, std::string& out);
 
 struct JsonFormat {
@@ -39,7 +42,8 @@ struct JsonFormat {
   std::string key_separator = {};
 };
 // As the filter `tojson`. `textless` is set when the result is a string without text.
-bool append_json(CallContext& call, const Value& value, const JsonFormat& format, std::string& out, bool& textless);
+bool append_json(CallContext& call, const Value& value, const JsonFormat& format, std::string& out,
+                 bool& textless);
 
 // Number(value) of a raw value; lists go through their text.
 bool number_of(CallContext& call, const Value& value, double& result);
@@ -48,6 +52,7 @@ bool number_of(CallContext& call, const Value& value, double& result);
 double javascript_pow(double base, double exponent);
 
 // Order for sorting: below 0, 0, above 0.
-bool compare_values(CallContext& call, const Value& left, const Value& right, bool case_sensitive, int& order);
+bool compare_values(CallContext& call, const Value& left, const Value& right, bool case_sensitive,
+                    int& order);
 
 }  // namespace wgk::expr

@@ -33,7 +33,7 @@ struct ParsedExpression {
   NodeId root = kNothing;
   Status syntax;
   std::vector<std::string> free_names;
-  std::vector<NameId> used;      // all names but the literal ones
+  std::vector<NameId> used;  // all names but the literal ones
   std::vector<std::pair<NameId, const Value*>> literals;
   std::vector<NameId> required;  // those that must be known
 

@@ -45,7 +45,9 @@ bool Parser::fail(std::string message) {
   return false;
 }
 
-std::size_t Parser::place() const { return at_end() ? source_.size() : tokens_.list[at_].begin; }
+std::size_t Parser::place() const {
+  return at_end() ? source_.size() : tokens_.list[at_].begin;
+}
 
 bool Parser::is_identifier(std::string_view name, std::size_t ahead) const {
   if (at_ + ahead >= tokens_.list.size()) return false;
@@ -93,12 +95,13 @@ std::optional<NameId> Parser::as_name(NodeId node) const {
 }
 
 NodeId Parser::add(NodeKind kind, std::uint32_t first, std::size_t begin) {
-  ast_.nodes.push_back(
-      {kind, first, 0, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end_of_last())});
+  ast_.nodes.push_back({kind, first, 0, static_cast<std::uint32_t>(begin),
+                        static_cast<std::uint32_t>(end_of_last())});
   return static_cast<NodeId>(ast_.nodes.size() - 1);
 }
 
-NodeId Parser::add_links(NodeKind kind, const std::vector<std::uint32_t>& links, std::size_t begin) {
+NodeId Parser::add_links(NodeKind kind, const std::vector<std::uint32_t>& links,
+                         std::size_t begin) {
   const auto first = static_cast<std::uint32_t>(ast_.links.size());
   ast_.links.insert(ast_.links.end(), links.begin(), links.end());
   const NodeId node = add(kind, first, begin);
@@ -231,28 +234,35 @@ NodeId Parser::comparison() {
 }
 
 NodeId Parser::additive() {
-  return binary_chain([this] { return multiplicative(); }, [this]() -> std::optional<Operator> {
-    if (!is(TokenKind::kAdditive)) return std::nullopt;
-    const char sign = source_[tokens_.list[at_++].begin];
-    return sign == '+' ? Operator::kAdd : (sign == '-' ? Operator::kSubtract : Operator::kConcat);
-  });
+  return binary_chain([this] { return multiplicative(); },
+                      [this]() -> std::optional<Operator> {
+                        if (!is(TokenKind::kAdditive)) return std::nullopt;
+                        const char sign = source_[tokens_.list[at_++].begin];
+                        return sign == '+'
+                                   ? Operator::kAdd
+                                   : (sign == '-' ? Operator::kSubtract : Operator::kConcat);
+                      });
 }
 
 NodeId Parser::multiplicative() {
-  return binary_chain([this] { return power(); }, [this]() -> std::optional<Operator> {
-    if (!is(TokenKind::kMultiplicative)) return std::nullopt;
-    const std::string_view sign = text(tokens_.list[at_++]);
-    if (sign == "//") return Operator::kFloorDivide;
-    return sign == "*" ? Operator::kMultiply : (sign == "/" ? Operator::kDivide : Operator::kRemainder);
-  });
+  return binary_chain([this] { return power(); },
+                      [this]() -> std::optional<Operator> {
+                        if (!is(TokenKind::kMultiplicative)) return std::nullopt;
+                        const std::string_view sign = text(tokens_.list[at_++]);
+                        if (sign == "//") return Operator::kFloorDivide;
+                        return sign == "*"
+                                   ? Operator::kMultiply
+                                   : (sign == "/" ? Operator::kDivide : Operator::kRemainder);
+                      });
 }
 
 NodeId Parser::power() {
-  return binary_chain([this] { return tested(); }, [this]() -> std::optional<Operator> {
-    if (!is(TokenKind::kPower)) return std::nullopt;
-    ++at_;
-    return Operator::kPower;
-  });
+  return binary_chain([this] { return tested(); },
+                      [this]() -> std::optional<Operator> {
+                        if (!is(TokenKind::kPower)) return std::nullopt;
+                        ++at_;
+                        return Operator::kPower;
+                      });
 }
 
 NodeId Parser::tested() {
@@ -301,10 +311,12 @@ std::uint32_t Parser::filter(bool any_operand) {
     return kNothing;
   }
   const NameId name = found ? *found : ast_.intern("");
-  FilterUse use{filter_from_name(ast_.names[name].text), false, found.has_value(), name, 0, 0, kNothing,
-                static_cast<std::uint32_t>(begin)};
+  FilterUse use{
+      filter_from_name(ast_.names[name].text), false, found.has_value(), name, 0, 0, kNothing,
+      static_cast<std::uint32_t>(begin)};
   if (found && is(TokenKind::kOpenParen)) {
-    // Anything may follow the call; more than the call itself is an error only when it is evaluated.
+    // Anything may follow the call; more than the call itself is an error only when it is
+    // evaluated.
     std::vector<std::uint32_t> links = {node};
     if (!steps(links, true)) return kNothing;
     const Step& call = ast_.steps[links[1]];
@@ -428,8 +440,9 @@ std::optional<Parser::Arguments> Parser::arguments(ArgumentMode mode) {
     } else if (next->kind == ArgumentKind::kKeyword) {
       keyword_seen = true;
     } else if (next->kind == ArgumentKind::kPositional && keyword_seen) {
-      valid = fail(mode == ArgumentMode::kCall ? "a positional argument follows a keyword argument"
-                                               : "a parameter without default follows one with default");
+      valid = fail(mode == ArgumentMode::kCall
+                       ? "a positional argument follows a keyword argument"
+                       : "a parameter without default follows one with default");
     } else if (next->kind == ArgumentKind::kPositional && spread_seen) {
       valid = fail("a positional argument follows a '*' argument");
     }
@@ -458,14 +471,16 @@ std::optional<Argument> Parser::argument(ArgumentMode mode) {
     ++at_;
     const NodeId value = expression();
     if (value == kNothing) return std::nullopt;
-    return Argument{keyword_spread ? ArgumentKind::kKeywordSpread : ArgumentKind::kSpread, kNothing, value};
+    return Argument{keyword_spread ? ArgumentKind::kKeywordSpread : ArgumentKind::kSpread, kNothing,
+                    value};
   }
   const NodeId node = expression();
   if (node == kNothing) return std::nullopt;
   const std::optional<NameId> name = as_name(node);
   const bool is_keyword = is(TokenKind::kEquals);
   if (!name && (is_keyword || mode == ArgumentMode::kParameters)) {
-    fail(mode == ArgumentMode::kCall ? "expected a name before '='" : "expected the name of a parameter");
+    fail(mode == ArgumentMode::kCall ? "expected a name before '='"
+                                     : "expected the name of a parameter");
     return std::nullopt;
   }
   if (!is_keyword) return Argument{ArgumentKind::kPositional, name.value_or(kNothing), node};
@@ -479,17 +494,23 @@ NodeId Parser::primary() {
   if (at_end()) return unexpected();
   const std::size_t begin = place();
   switch (token().kind) {
-    case TokenKind::kNumber: return number_literal();
-    case TokenKind::kString: return string_literal();
+    case TokenKind::kNumber:
+      return number_literal();
+    case TokenKind::kString:
+      return string_literal();
     case TokenKind::kIdentifier: {
       const NameId name = ast_.intern(text(token()));
       ++at_;
       return add(NodeKind::kName, name, begin);
     }
-    case TokenKind::kOpenParen: return parenthesized();
-    case TokenKind::kOpenBracket: return list_literal();
-    case TokenKind::kOpenBrace: return object_literal();
-    default: return unexpected();
+    case TokenKind::kOpenParen:
+      return parenthesized();
+    case TokenKind::kOpenBracket:
+      return list_literal();
+    case TokenKind::kOpenBrace:
+      return object_literal();
+    default:
+      return unexpected();
   }
 }
 

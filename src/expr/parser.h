@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expression half of the grammar. Module jinja drives it for statements: both walk the same tokens.
+// The expression half of the grammar. Module jinja drives it for statements: both walk the same
+// tokens.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,8 @@ class Parser {
   NodeId primary_sequence();  // the same of primary expressions: loop variables
   NodeId primary();
   std::optional<Arguments> arguments(ArgumentMode mode);
-  // What follows a bar: a name or a call. The index into Ast::filters. A filter block takes any operand and fails when it runs.
+  // What follows a bar: a name or a call. The index into Ast::filters. A filter block takes any
+  // operand and fails when it runs.
   std::uint32_t filter(bool any_operand = false);
 
   // The tokens.

@@ -32,7 +32,8 @@ void append_escaped_ascii(std::string& out, std::string_view text) {
     for (std::size_t unit = 0; unit < utf16_length(point); ++unit) {
       const std::string half = utf16_at(point, unit).value_or(std::string(point));
       std::uint32_t value = static_cast<unsigned char>(half[0]);
-      if (half.size() == 2) value = ((value & 31U) << 6) | (static_cast<unsigned char>(half[1]) & 63U);
+      if (half.size() == 2)
+        value = ((value & 31U) << 6) | (static_cast<unsigned char>(half[1]) & 63U);
       if (half.size() == 3) {
         value = ((value & 15U) << 12) | ((static_cast<unsigned char>(half[1]) & 63U) << 6) |
                 (static_cast<unsigned char>(half[2]) & 63U);
@@ -75,9 +76,15 @@ class JsonPrinter {
   bool print(const Value& value, std::size_t depth, bool& textless) {
     textless = false;
     switch (kind_of(value)) {
-      case Kind::kUndefined: out_ += format_.undefined_is_null ? "null" : "undefined"; return true;
-      case Kind::kNull: out_ += "null"; return true;
-      case Kind::kBool: out_ += *value.if_bool() ? "true" : "false"; return true;
+      case Kind::kUndefined:
+        out_ += format_.undefined_is_null ? "null" : "undefined";
+        return true;
+      case Kind::kNull:
+        out_ += "null";
+        return true;
+      case Kind::kBool:
+        out_ += *value.if_bool() ? "true" : "false";
+        return true;
       case Kind::kNumber:
         if (std::isfinite(value.if_number()->value)) {
           append_number(out_, value.if_number()->value);
@@ -87,25 +94,29 @@ class JsonPrinter {
         return true;
       case Kind::kString:
         textless = value.if_string() == nullptr;
-        if (textless && format_.ascii) return call_.fail("a string without text cannot be printed as JSON");
+        if (textless && format_.ascii)
+          return call_.fail("a string without text cannot be printed as JSON");
         if (textless) return true;
         append_json_text(out_, *value.if_string(), format_.ascii);
         return call_.charge_text(value.if_string()->size());
-      default: break;
+      default:
+        break;
     }
     if (!call_.charge(1)) return false;
     if (depth >= kDeepest) return call_.fail_depth();
     const Array* array = value.if_array();
     if (array != nullptr && !array->is_tuple) return print_list(*array, depth);
     const Object* object = value.if_object();
-    if (object != nullptr && object->kind != Object::Kind::kKeywords) return print_object(*object, depth);
+    if (object != nullptr && object->kind != Object::Kind::kKeywords)
+      return print_object(*object, depth);
     return call_.fail(std::string(kind_name(value)) + " cannot be printed");
   }
 
  private:
   bool new_line(std::size_t depth) {
     const double blanks = format_.indent * static_cast<double>(depth);
-    if (!(blanks >= 0 && blanks < 1e9)) return call_.fail("an indentation must be an int from 0 on");
+    if (!(blanks >= 0 && blanks < 1e9))
+      return call_.fail("an indentation must be an int from 0 on");
     if (!call_.charge_text(static_cast<std::size_t>(blanks))) return false;
     out_ += '\n';
     out_.append(static_cast<std::size_t>(blanks), ' ');
@@ -162,37 +173,56 @@ class JsonPrinter {
 
 }  // namespace
 
-bool append_json(CallContext& call, const Value& value, const JsonFormat& format, std::string& out, bool& textless) {
+bool append_json(CallContext& call, const Value& value, const JsonFormat& format, std::string& out,
+                 bool& textless) {
   return JsonPrinter(call, format, out).print(value, 0, textless);
 }
 
 bool append_printed(CallContext& call, const Value& value, std::string& out) {
   switch (kind_of(value)) {
-    case Kind::kUndefined: case Kind::kNull: out += "undefined"; return true;
-    case Kind::kBool: out += *value.if_bool() ? "true" : "false"; return true;
-    case Kind::kNumber: append_tagged_number(out, value.if_number()->value, value.if_number()->is_float); return true;
-    case Kind::kString: out += value.if_string() == nullptr ? std::string_view("undefined") : *value.if_string(); return true;
-    case Kind::kArray: case Kind::kObject: {
+    case Kind::kUndefined:
+    case Kind::kNull:
+      out += "undefined";
+      return true;
+    case Kind::kBool:
+      out += *value.if_bool() ? "true" : "false";
+      return true;
+    case Kind::kNumber:
+      append_tagged_number(out, value.if_number()->value, value.if_number()->is_float);
+      return true;
+    case Kind::kString:
+      out += value.if_string() == nullptr ? std::string_view("undefined") : *value.if_string();
+      return true;
+    case Kind::kArray:
+    case Kind::kObject: {
       JsonFormat format;
       format.undefined_is_null = false;
       bool textless = false;
       return append_json(call, value, format, out, textless);
     }
-    case Kind::kFunction: return call.fail("a function cannot be printed");
-    case Kind::kHole: return call.fail("an empty place cannot be printed");
+    case Kind::kFunction:
+      return call.fail("a function cannot be printed");
+    case Kind::kHole:
+      return call.fail("an empty place cannot be printed");
   }
   return false;
 }
 
 bool append_raw(CallContext& call, const Value& value, std::string& out) {
   switch (kind_of(value)) {
-    case Kind::kNumber: append_number(out, value.if_number()->value); return true;
-    case Kind::kArray: break;
-    case Kind::kObject: out += "[object Map]"; return true;
+    case Kind::kNumber:
+      append_number(out, value.if_number()->value);
+      return true;
+    case Kind::kArray:
+      break;
+    case Kind::kObject:
+      out += "[object Map]";
+      return true;
     case Kind::kString:
       if (value.if_string() == nullptr) return call.fail("a string without text cannot be joined");
       [[fallthrough]];
-    default: return append_printed(call, value, out);
+    default:
+      return append_printed(call, value, out);
   }
   const std::vector<Value>& items = value.if_array()->items;
   if (!call.charge(items.size())) return false;
@@ -200,7 +230,8 @@ bool append_raw(CallContext& call, const Value& value, std::string& out) {
     if (i != 0) out += ',';
     if (items[i].is_hole()) continue;
     const std::size_t before = out.size();
-    if (!append_printed(call, items[i], out) || !call.charge_text(out.size() - before)) return false;
+    if (!append_printed(call, items[i], out) || !call.charge_text(out.size() - before))
+      return false;
   }
   return true;
 }

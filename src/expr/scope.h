@@ -12,7 +12,8 @@
 
 namespace wgk::expr {
 
-// Scopes chain to a parent; the innermost definition wins. A parent must outlive its children and may be shared by threads once it is filled.
+// Scopes chain to a parent; the innermost definition wins. A parent must outlive its children and
+// may be shared by threads once it is filled.
 class Scope {
  public:
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}

@@ -23,11 +23,13 @@ namespace {
 
 std::string text_of(const std::vector<double>& shape) {
   std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + number_text(shape[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    text += (i == 0 ? "" : ", ") + number_text(shape[i]);
   return text + "]";
 }
 
-bool dims_at(CallContext& call, Args args, std::size_t index, std::string_view function, std::vector<double>& dims) {
+bool dims_at(CallContext& call, Args args, std::size_t index, std::string_view function,
+             std::vector<double>& dims) {
   const Array* list = list_at(call, args, index, function);
   if (list == nullptr) return false;
   dims.resize(list->items.size());
@@ -48,11 +50,13 @@ bool move_axis_helper(CallContext& call, const Value&, Args args, Value& result)
   const Array* shape = list_at(call, args, 0, "moveAxis");
   double from = 0;
   double to = 0;
-  if (shape == nullptr || !number_at(call, args, 1, from) || !number_at(call, args, 2, to)) return false;
+  if (shape == nullptr || !number_at(call, args, 1, from) || !number_at(call, args, 2, to))
+    return false;
   const auto rank = static_cast<double>(shape->items.size());
   if (!is_integer(from) || !is_integer(to)) return call.fail("moveAxis() needs ints as axes");
   if (from < -rank || from >= rank || to < -rank || to >= rank) {
-    return call.fail("an axis of moveAxis() is outside of [" + number_text(-rank) + ", " + number_text(rank - 1) + "]");
+    return call.fail("an axis of moveAxis() is outside of [" + number_text(-rank) + ", " +
+                     number_text(rank - 1) + "]");
   }
   std::vector<Value> items = shape->items;
   const auto source = static_cast<std::ptrdiff_t>(wrapped(from, rank));
@@ -70,18 +74,20 @@ bool permute_shape_helper(CallContext& call, const Value&, Args args, Value& res
   if (shape == nullptr || !dims_at(call, args, 1, "permuteShape", order)) return false;
   const std::size_t rank = shape->items.size();
   if (order.size() != rank) {
-    return call.fail("permuteShape() needs one axis per dimension, got " + std::to_string(order.size()) + " for rank " +
-                     std::to_string(rank));
+    return call.fail("permuteShape() needs one axis per dimension, got " +
+                     std::to_string(order.size()) + " for rank " + std::to_string(rank));
   }
   std::vector<bool> used(rank, false);
   std::vector<Value> items;
   for (const double axis : order) {
     const auto size = static_cast<double>(rank);
     if (!is_integer(axis) || axis < -size || axis >= size) {
-      return call.fail("axis " + number_text(axis) + " of permuteShape() is outside of rank " + std::to_string(rank));
+      return call.fail("axis " + number_text(axis) + " of permuteShape() is outside of rank " +
+                       std::to_string(rank));
     }
     const auto place = static_cast<std::size_t>(axis < 0 ? axis + size : axis);
-    if (used[place]) return call.fail("axis " + number_text(axis) + " of permuteShape() is used twice");
+    if (used[place])
+      return call.fail("axis " + number_text(axis) + " of permuteShape() is used twice");
     used[place] = true;
     items.push_back(shape->items[place]);
   }
@@ -101,7 +107,8 @@ bool reversed_axes_helper(CallContext& call, const Value&, Args args, Value& res
 }
 
 // The numpy rule; nothing when two dimensions do not fit.
-bool broadcast(CallContext& call, const std::vector<double>& a, const std::vector<double>& b, std::vector<double>& out) {
+bool broadcast(CallContext& call, const std::vector<double>& a, const std::vector<double>& b,
+               std::vector<double>& out) {
   out.assign(std::max(a.size(), b.size()), 1);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double left = i < a.size() ? a[a.size() - 1 - i] : 1;
@@ -118,7 +125,8 @@ bool broadcast_shape_helper(CallContext& call, const Value&, Args args, Value& r
   std::vector<double> a;
   std::vector<double> b;
   std::vector<double> out;
-  if (!dims_at(call, args, 0, "broadcastShape", a) || !dims_at(call, args, 1, "broadcastShape", b)) return false;
+  if (!dims_at(call, args, 0, "broadcastShape", a) || !dims_at(call, args, 1, "broadcastShape", b))
+    return false;
   if (!broadcast(call, a, b, out)) return false;
   result = shape_value(out);
   return true;
@@ -127,15 +135,16 @@ bool broadcast_shape_helper(CallContext& call, const Value&, Args args, Value& r
 bool matmul_shape_helper(CallContext& call, const Value&, Args args, Value& result) {
   std::vector<double> a;
   std::vector<double> b;
-  if (!dims_at(call, args, 0, "matmulShape", a) || !dims_at(call, args, 1, "matmulShape", b)) return false;
+  if (!dims_at(call, args, 0, "matmulShape", a) || !dims_at(call, args, 1, "matmulShape", b))
+    return false;
   if (a.empty() || b.empty()) return call.fail("matmulShape() needs shapes of rank 1 or more");
   const bool row = a.size() == 1;
   const bool column = b.size() == 1;
   if (row) a.insert(a.begin(), 1);
   if (column) b.push_back(1);
   if (a.back() != b[b.size() - 2]) {
-    return call.fail("the inner dimensions of matmulShape() differ: " + number_text(a.back()) + " and " +
-                     number_text(b[b.size() - 2]));
+    return call.fail("the inner dimensions of matmulShape() differ: " + number_text(a.back()) +
+                     " and " + number_text(b[b.size() - 2]));
   }
   const double rows = a[a.size() - 2];
   const double columns = b.back();
@@ -152,7 +161,8 @@ bool matmul_shape_helper(CallContext& call, const Value&, Args args, Value& resu
 bool broadcastable_helper(CallContext& call, const Value&, Args args, Value& result) {
   std::vector<double> a;
   std::vector<double> b;
-  if (!dims_at(call, args, 0, "broadcastable", a) || !dims_at(call, args, 1, "broadcastable", b)) return false;
+  if (!dims_at(call, args, 0, "broadcastable", a) || !dims_at(call, args, 1, "broadcastable", b))
+    return false;
   bool fits = a.size() <= b.size();
   for (std::size_t i = 0; fits && i < a.size(); ++i) {
     const double dim = a[a.size() - 1 - i];
@@ -166,7 +176,8 @@ bool same_shape_helper(CallContext& call, const Value&, Args args, Value& result
   const Array* a = list_at(call, args, 0, "sameShape");
   const Array* b = a == nullptr ? nullptr : list_at(call, args, 1, "sameShape");
   if (b == nullptr) return false;
-  result = Value(std::equal(a->items.begin(), a->items.end(), b->items.begin(), b->items.end(), strictly_equal));
+  result = Value(std::equal(a->items.begin(), a->items.end(), b->items.begin(), b->items.end(),
+                            strictly_equal));
   return true;
 }
 
@@ -183,7 +194,8 @@ bool has_axis_helper(CallContext& call, const Value&, Args args, Value& result) 
   std::vector<double> axes;
   double axis = 0;
   double rank = 0;
-  if (!dims_at(call, args, 0, "hasAxis", axes) || !number_at(call, args, 1, axis) || !number_at(call, args, 2, rank)) {
+  if (!dims_at(call, args, 0, "hasAxis", axes) || !number_at(call, args, 1, axis) ||
+      !number_at(call, args, 2, rank)) {
     return false;
   }
   result = Value(axis_place(axes, axis, rank) >= 0);
@@ -195,8 +207,8 @@ bool axis_value_helper(CallContext& call, const Value&, Args args, Value& result
   std::vector<double> axes;
   double axis = 0;
   double rank = 0;
-  if (values == nullptr || !dims_at(call, args, 1, "axisValue", axes) || !number_at(call, args, 2, axis) ||
-      !number_at(call, args, 3, rank)) {
+  if (values == nullptr || !dims_at(call, args, 1, "axisValue", axes) ||
+      !number_at(call, args, 2, axis) || !number_at(call, args, 3, rank)) {
     return false;
   }
   const std::ptrdiff_t place = axis_place(axes, axis, rank);
@@ -248,9 +260,16 @@ bool dtype_bytes_helper(CallContext& call, const Value&, Args args, Value& resul
 bool onnx_dtype_code_helper(CallContext& call, const Value&, Args args, Value& result) {
   const std::string* name = args.empty() ? nullptr : args[0].if_string();
   if (name == nullptr) return call.fail("onnxDtypeCode() needs the name of a dtype");
-  for (const auto& [known, code] : std::initializer_list<std::pair<std::string_view, int>>{
-           {"float32", 1}, {"uint8", 2}, {"int8", 3}, {"int16", 5}, {"int32", 6}, {"int64", 7}, {"bool", 9},
-           {"float16", 10}, {"uint32", 12}}) {
+  for (const auto& [known, code] :
+       std::initializer_list<std::pair<std::string_view, int>>{{"float32", 1},
+                                                               {"uint8", 2},
+                                                               {"int8", 3},
+                                                               {"int16", 5},
+                                                               {"int32", 6},
+                                                               {"int64", 7},
+                                                               {"bool", 9},
+                                                               {"float16", 10},
+                                                               {"uint32", 12}}) {
     if (known != *name) continue;
     result = Value::integer(code);
     return true;

@@ -30,14 +30,15 @@ class Sorter {
   }
 
  private:
-  bool merge(std::vector<SortItem>& from, std::vector<SortItem>& to, std::size_t left, std::size_t right,
-             std::size_t end) {
+  bool merge(std::vector<SortItem>& from, std::vector<SortItem>& to, std::size_t left,
+             std::size_t right, std::size_t end) {
     const std::size_t middle = right;
     std::size_t out = left;
     if (!call_.charge(end - left)) return false;
     while (left < middle && right < end) {
       int order = 0;
-      if (!compare_values(call_, from[left].key, from[right].key, case_sensitive_, order)) return false;
+      if (!compare_values(call_, from[left].key, from[right].key, case_sensitive_, order))
+        return false;
       if (reverse_) order = -order;
       to[out++] = std::move(order <= 0 ? from[left++] : from[right++]);
     }
@@ -53,11 +54,13 @@ class Sorter {
 
 }  // namespace
 
-bool sort_values(CallContext& call, std::vector<SortItem>& items, bool case_sensitive, bool reverse) {
+bool sort_values(CallContext& call, std::vector<SortItem>& items, bool case_sensitive,
+                 bool reverse) {
   // Empty places go to the end, uncompared.
   std::vector<SortItem> present;
   std::vector<SortItem> empty;
-  for (SortItem& entry : items) (entry.item.is_hole() ? empty : present).push_back(std::move(entry));
+  for (SortItem& entry : items)
+    (entry.item.is_hole() ? empty : present).push_back(std::move(entry));
   if (!Sorter(call, case_sensitive, reverse).sort(present)) return false;
   for (SortItem& entry : empty) present.push_back(std::move(entry));
   items = std::move(present);

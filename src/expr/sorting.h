@@ -15,6 +15,7 @@ struct SortItem {
 };
 
 // With `reverse` equal items keep their order too.
-bool sort_values(CallContext& call, std::vector<SortItem>& items, bool case_sensitive, bool reverse);
+bool sort_values(CallContext& call, std::vector<SortItem>& items, bool case_sensitive,
+                 bool reverse);
 
 }  // namespace wgk::expr

@@ -14,7 +14,9 @@
 namespace wgk::expr {
 namespace {
 
-bool is_block_mark(char c) { return c == '#' || c == '%' || c == '-'; }
+bool is_block_mark(char c) {
+  return c == '#' || c == '%' || c == '-';
+}
 
 // Bytes of the line terminator that ends before `at` (LF, CR, U+2028, U+2029).
 bool is_line_start(std::string_view text, std::size_t at) {
@@ -72,14 +74,15 @@ void Source::strip_blocks(std::string_view original) {
     if (is_line_start(original, at)) {
       std::size_t mark = at;
       while (mark < original.size() && (original[mark] == ' ' || original[mark] == '\t')) ++mark;
-      const bool block = mark + 1 < original.size() && original[mark] == '{' && is_block_mark(original[mark + 1]);
+      const bool block =
+          mark + 1 < original.size() && original[mark] == '{' && is_block_mark(original[mark + 1]);
       if (block && mark > at) {
         block_cuts_.push_back({text_.size(), mark - at});
         at = mark;
       }
     }
-    const bool after_block =
-        original[at] == '\n' && at >= 2 && original[at - 1] == '}' && is_block_mark(original[at - 2]);
+    const bool after_block = original[at] == '\n' && at >= 2 && original[at - 1] == '}' &&
+                             is_block_mark(original[at - 2]);
     if (after_block) {
       block_cuts_.push_back({text_.size(), 1});
     } else {

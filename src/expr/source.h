@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference's textual pre-processing (format.md c.2): trimming is substitution over the whole source, before anything is parsed.
+// The reference's textual pre-processing (format.md c.2): trimming is substitution over the whole
+// source, before anything is parsed.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace wgk::expr {
 // Text to parse, and the way back to where its bytes came from.
 class Source {
  public:
-  // Drops one final newline, blanks before a block at the start of a line, a newline after a block, and `generation` tags.
+  // Drops one final newline, blanks before a block at the start of a line, a newline after a block,
+  // and `generation` tags.
   explicit Source(std::string_view original);
 
   const std::string& text() const { return text_; }

@@ -17,18 +17,22 @@ bool is_int(const Value& value) {
   return number != nullptr && !number->is_float;
 }
 
-bool parity(CallContext& call, std::string_view name, const Value& operand, bool odd, bool& result) {
+bool parity(CallContext& call, std::string_view name, const Value& operand, bool odd,
+            bool& result) {
   if (!is_int(operand)) {
-    return call.fail("'is " + std::string(name) + "' needs an int, got " + std::string(kind_name(operand)));
+    return call.fail("'is " + std::string(name) + "' needs an int, got " +
+                     std::string(kind_name(operand)));
   }
   const double rest = std::fmod(operand.if_number()->value, 2);
   result = odd ? rest != 0 : rest == 0;
   return true;
 }
 
-bool equality(CallContext& call, std::string_view name, const Value& operand, const Value* argument, bool& result) {
+bool equality(CallContext& call, std::string_view name, const Value& operand, const Value* argument,
+              bool& result) {
   if (argument == nullptr || argument->is_hole()) {
-    return call.fail("'is " + std::string(name) + "' needs an argument, which the grammar cannot pass");
+    return call.fail("'is " + std::string(name) +
+                     "' needs an argument, which the grammar cannot pass");
   }
   result = strictly_equal(operand, *argument);
   return true;
@@ -42,35 +46,76 @@ bool has_case(const Value& operand, bool upper) {
 
 }  // namespace
 
-bool apply_test(CallContext& call, Test test, std::string_view name, const Value& operand, const Value* argument,
-                bool& result) {
+bool apply_test(CallContext& call, Test test, std::string_view name, const Value& operand,
+                const Value* argument, bool& result) {
   const Kind kind = kind_of(operand);
-  if (kind == Kind::kHole) return call.fail("an empty place cannot be tested");
+  if (kind == Kind::kHole) {
+    const bool answered = test == Test::kCallable || test == Test::kNumber ||
+                          test == Test::kInteger || test == Test::kMapping ||
+                          test == Test::kSequence;
+    result = false;
+    return answered || call.fail("an empty place cannot be tested");
+  }
   const bool* flag = operand.if_bool();
   const Array* array = operand.if_array();
-  if (operand.is_string() && operand.if_string() == nullptr && (test == Test::kLower || test == Test::kUpper)) {
+  if (operand.is_string() && operand.if_string() == nullptr &&
+      (test == Test::kLower || test == Test::kUpper)) {
     return call.fail("a string without text has no case");
   }
   switch (test) {
-    case Test::kUnknown: return call.fail("unknown test '" + std::string(name) + "'");
-    case Test::kOdd: return parity(call, name, operand, true, result);
-    case Test::kEven: return parity(call, name, operand, false, result);
-    case Test::kEqual: return equality(call, name, operand, argument, result);
-    case Test::kBoolean: result = flag != nullptr; break;
-    case Test::kCallable: result = kind == Kind::kFunction; break;
-    case Test::kDefined: result = kind != Kind::kUndefined; break;
-    case Test::kUndefined: result = kind == Kind::kUndefined; break;
-    case Test::kFalse: result = flag != nullptr && !*flag; break;
-    case Test::kTrue: result = flag != nullptr && *flag; break;
-    case Test::kInteger: result = is_int(operand); break;
-    case Test::kNumber: result = kind == Kind::kNumber; break;
-    case Test::kIterable: result = kind == Kind::kString || (array != nullptr && !array->is_tuple); break;
-    case Test::kSequence: result = kind == Kind::kString || kind == Kind::kArray || is_map(operand); break;
-    case Test::kMapping: result = is_map(operand); break;
-    case Test::kNone: result = kind == Kind::kNull; break;
-    case Test::kString: result = kind == Kind::kString; break;
-    case Test::kLower: result = has_case(operand, false); break;
-    case Test::kUpper: result = has_case(operand, true); break;
+    case Test::kUnknown:
+      return call.fail("unknown test '" + std::string(name) + "'");
+    case Test::kOdd:
+      return parity(call, name, operand, true, result);
+    case Test::kEven:
+      return parity(call, name, operand, false, result);
+    case Test::kEqual:
+      return equality(call, name, operand, argument, result);
+    case Test::kBoolean:
+      result = flag != nullptr;
+      break;
+    case Test::kCallable:
+      result = kind == Kind::kFunction;
+      break;
+    case Test::kDefined:
+      result = kind != Kind::kUndefined;
+      break;
+    case Test::kUndefined:
+      result = kind == Kind::kUndefined;
+      break;
+    case Test::kFalse:
+      result = flag != nullptr && !*flag;
+      break;
+    case Test::kTrue:
+      result = flag != nullptr && *flag;
+      break;
+    case Test::kInteger:
+      result = is_int(operand);
+      break;
+    case Test::kNumber:
+      result = kind == Kind::kNumber;
+      break;
+    case Test::kIterable:
+      result = kind == Kind::kString || (array != nullptr && !array->is_tuple);
+      break;
+    case Test::kSequence:
+      result = kind == Kind::kString || kind == Kind::kArray || is_map(operand);
+      break;
+    case Test::kMapping:
+      result = is_map(operand);
+      break;
+    case Test::kNone:
+      result = kind == Kind::kNull;
+      break;
+    case Test::kString:
+      result = kind == Kind::kString;
+      break;
+    case Test::kLower:
+      result = has_case(operand, false);
+      break;
+    case Test::kUpper:
+      result = has_case(operand, true);
+      break;
   }
   return true;
 }

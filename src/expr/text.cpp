@@ -21,25 +21,36 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+char upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+}
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
-std::uint32_t byte(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
+std::uint32_t byte(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
 
 // Code point that starts at `at`; surrogates that stand alone come as they are.
 std::uint32_t code_point(std::string_view text, std::size_t at) {
   const std::uint32_t first = byte(text, at);
   switch (code_point_length(text, at)) {
-    case 2: return ((first & 31U) << 6) | (byte(text, at + 1) & 63U);
-    case 3: return ((first & 15U) << 12) | ((byte(text, at + 1) & 63U) << 6) | (byte(text, at + 2) & 63U);
+    case 2:
+      return ((first & 31U) << 6) | (byte(text, at + 1) & 63U);
+    case 3:
+      return ((first & 15U) << 12) | ((byte(text, at + 1) & 63U) << 6) | (byte(text, at + 2) & 63U);
     case 4:
-      return ((first & 7U) << 18) | ((byte(text, at + 1) & 63U) << 12) | ((byte(text, at + 2) & 63U) << 6) |
-             (byte(text, at + 3) & 63U);
-    default: return first;
+      return ((first & 7U) << 18) | ((byte(text, at + 1) & 63U) << 12) |
+             ((byte(text, at + 2) & 63U) << 6) | (byte(text, at + 3) & 63U);
+    default:
+      return first;
   }
 }
 
@@ -49,7 +60,8 @@ void append_unit(std::string& out, std::uint32_t unit) {
   out += static_cast<char>(0x80U | (unit & 63U));
 }
 
-// End of the longest prefix [sign] digits [. digits] [exponent] that is a number, or 0; `.5` and `5.` count.
+// End of the longest prefix [sign] digits [. digits] [exponent] that is a number, or 0; `.5` and
+// `5.` count.
 std::size_t decimal_prefix(std::string_view text) {
   std::size_t at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const std::size_t whole = at;
@@ -84,8 +96,9 @@ double decimal_value(std::string_view text) {
   if (error == std::errc::result_out_of_range) {
     // Too large or too small; the sign of the exponent tells, and without one the digits do.
     const std::size_t exponent = text.find_first_of("eE");
-    const bool small = exponent == std::string_view::npos ? text.find_first_of("123456789") > text.find('.')
-                                                          : text.substr(exponent + 1).starts_with('-');
+    const bool small = exponent == std::string_view::npos
+                           ? text.find_first_of("123456789") > text.find('.')
+                           : text.substr(exponent + 1).starts_with('-');
     value = small ? 0 : kInfinity;
   }
   return negative ? -value : value;
@@ -96,7 +109,8 @@ double radix_value(std::string_view digits, int radix) {
   double value = 0;
   for (const char c : digits) {
     const char low = lower(c);
-    const int digit = is_digit(low) ? low - '0' : (low >= 'a' && low <= 'f' ? low - 'a' + 10 : radix);
+    const int digit =
+        is_digit(low) ? low - '0' : (low >= 'a' && low <= 'f' ? low - 'a' + 10 : radix);
     if (digit >= radix) return kNaN;
     value = value * radix + digit;
   }
@@ -120,11 +134,11 @@ std::vector<std::string> split_at_space(std::string_view text, double limit) {
 }
 
 // Primary weights of ASCII in the root collation; 0 is ignored.
-constexpr std::string_view kCollation =
-    "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
+constexpr std::string_view kCollation = "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
 
 int collation_weight(char c) {
-  if (const std::size_t at = kCollation.find(c); at != std::string_view::npos) return static_cast<int>(at) + 1;
+  if (const std::size_t at = kCollation.find(c); at != std::string_view::npos)
+    return static_cast<int>(at) + 1;
   if (lower(c) >= 'a' && lower(c) <= 'z') return 100 + lower(c);
   return 0;
 }
@@ -142,9 +156,18 @@ std::size_t space_length(std::string_view text, std::size_t at) {
   if (c == ' ' || (c >= '\t' && c <= '\r')) return 1;
   if (static_cast<unsigned char>(c) < 0xc2) return 0;
   switch (code_point(text, at)) {
-    case 0xa0: return 2;
-    case 0x1680: case 0x2028: case 0x2029: case 0x202f: case 0x205f: case 0x3000: case 0xfeff: return 3;
-    default: break;
+    case 0xa0:
+      return 2;
+    case 0x1680:
+    case 0x2028:
+    case 0x2029:
+    case 0x202f:
+    case 0x205f:
+    case 0x3000:
+    case 0xfeff:
+      return 3;
+    default:
+      break;
   }
   const std::uint32_t point = code_point(text, at);
   return point >= 0x2000 && point <= 0x200a ? 3 : 0;
@@ -172,7 +195,8 @@ std::string_view trim_end(std::string_view text) {
 }
 
 bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 std::size_t utf16_length(std::string_view text) {
@@ -209,9 +233,13 @@ std::optional<std::string> utf16_at(std::string_view text, std::size_t index) {
 int utf16_compare(std::string_view a, std::string_view b) {
   std::size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
-  if (at == a.size() || at == b.size()) return static_cast<int>(a.size() > b.size()) - static_cast<int>(a.size() < b.size());
-  // Byte order is code point order; in UTF-16 the characters beyond U+FFFF come before U+E000 to U+FFFF.
-  const auto rank = [](std::uint32_t value) { return value >= 0xf0 ? 0xedU : (value >= 0xee ? value + 2 : value); };
+  if (at == a.size() || at == b.size())
+    return static_cast<int>(a.size() > b.size()) - static_cast<int>(a.size() < b.size());
+  // Byte order is code point order; in UTF-16 the characters beyond U+FFFF come before U+E000 to
+  // U+FFFF.
+  const auto rank = [](std::uint32_t value) {
+    return value >= 0xf0 ? 0xedU : (value >= 0xee ? value + 2 : value);
+  };
   const std::uint32_t left = rank(byte(a, at));
   const std::uint32_t right = rank(byte(b, at));
   if (left == right) return byte(a, at) < byte(b, at) ? -1 : 1;
@@ -286,9 +314,12 @@ double parse_float(std::string_view text) {
   return end == 0 ? kNaN : decimal_value(text.substr(0, end));
 }
 
-double parse_literal(std::string_view digits) { return decimal_value(digits); }
+double parse_literal(std::string_view digits) {
+  return decimal_value(digits);
+}
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to, double count) {
+std::string replaced(std::string_view text, std::string_view from, std::string_view to,
+                     double count) {
   std::string out;
   double left = count;
   std::size_t at = 0;
@@ -316,18 +347,23 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return out;
 }
 
-std::size_t replaced_size(std::string_view text, std::string_view from, std::string_view to, double count) {
+std::size_t replaced_size(std::string_view text, std::string_view from, std::string_view to,
+                          double count) {
   double places = 0;
   if (from.empty()) {
     places = static_cast<double>(text.size() + 1);
   } else {
-    for (std::size_t at = text.find(from); at != std::string_view::npos; at = text.find(from, at + from.size())) ++places;
+    for (std::size_t at = text.find(from); at != std::string_view::npos;
+         at = text.find(from, at + from.size()))
+      ++places;
   }
-  const double most = static_cast<double>(text.size()) + static_cast<double>(to.size()) * (count < places ? count : places);
+  const double most = static_cast<double>(text.size()) +
+                      static_cast<double>(to.size()) * (count < places ? count : places);
   return static_cast<std::size_t>(std::min(most, 1e15));
 }
 
-std::vector<std::string> split(std::string_view text, const std::optional<std::string_view>& separator, double limit) {
+std::vector<std::string> split(std::string_view text,
+                               const std::optional<std::string_view>& separator, double limit) {
   if (!separator) return split_at_space(text, limit);
   std::vector<std::string> parts;
   std::vector<std::size_t> starts;
@@ -358,8 +394,10 @@ int locale_compare(std::string_view a, std::string_view b) {
     while (j < b.size() && byte(b, j) < 0x80 && collation_weight(b[j]) == 0) ++j;
     if (i == a.size() || j == b.size()) break;
     const bool ascii = byte(a, i) < 0x80 && byte(b, j) < 0x80;
-    const int left = byte(a, i) < 0x80 ? collation_weight(a[i]) : 1000 + static_cast<int>(byte(a, i));
-    const int right = byte(b, j) < 0x80 ? collation_weight(b[j]) : 1000 + static_cast<int>(byte(b, j));
+    const int left =
+        byte(a, i) < 0x80 ? collation_weight(a[i]) : 1000 + static_cast<int>(byte(a, i));
+    const int right =
+        byte(b, j) < 0x80 ? collation_weight(b[j]) : 1000 + static_cast<int>(byte(b, j));
     if (left != right) return left < right ? -1 : 1;
     if (tie == 0 && ascii && a[i] != b[j]) tie = a[i] > b[j] ? -1 : 1;  // lower case first
     ++i;
@@ -379,7 +417,8 @@ std::string well_formed(std::string text) {
       const bool pair = point < 0xdc00 && at + 6 <= text.size() && byte(text, at + 3) == 0xed &&
                         (byte(text, at + 4) & 0xf0U) == 0xb0U;
       if (pair) {
-        const std::uint32_t whole = 0x10000U + ((point - 0xd800U) << 10) + (code_point(text, at + 3) - 0xdc00U);
+        const std::uint32_t whole =
+            0x10000U + ((point - 0xd800U) << 10) + (code_point(text, at + 3) - 0xdc00U);
         out += static_cast<char>(0xf0U | (whole >> 18));
         out += static_cast<char>(0x80U | ((whole >> 12) & 63U));
         out += static_cast<char>(0x80U | ((whole >> 6) & 63U));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JavaScript's view of text: UTF-16 length and order, white space, number parsing. Our strings are UTF-8; a lone surrogate (half of a
-// character, which only indexing can give) is kept as its three-byte form.
+// JavaScript's view of text: UTF-16 length and order, white space, number parsing. Our strings are
+// UTF-8; a lone surrogate (half of a character, which only indexing can give) is kept as its
+// three-byte form.
 #pragma once
 
 #include <cstddef>
@@ -43,15 +44,20 @@ double parse_float(std::string_view text);
 // Digits with an optional sign and fraction, as the lexer read them.
 double parse_literal(std::string_view digits);
 
-// Each occurrence of `from` (of the empty text: each place between characters), the first `count` ones.
-std::string replaced(std::string_view text, std::string_view from, std::string_view to, double count);
+// Each occurrence of `from` (of the empty text: each place between characters), the first `count`
+// ones.
+std::string replaced(std::string_view text, std::string_view from, std::string_view to,
+                     double count);
 // At least the bytes of that result.
-std::size_t replaced_size(std::string_view text, std::string_view from, std::string_view to, double count);
+std::size_t replaced_size(std::string_view text, std::string_view from, std::string_view to,
+                          double count);
 
 // Python's str.split as the reference has it; `separator` nothing: runs of white space.
-std::vector<std::string> split(std::string_view text, const std::optional<std::string_view>& separator, double limit);
+std::vector<std::string> split(std::string_view text,
+                               const std::optional<std::string_view>& separator, double limit);
 
-// Order of String.prototype.localeCompare for ASCII text (root collation); other characters come after, by code point.
+// Order of String.prototype.localeCompare for ASCII text (root collation); other characters come
+// after, by code point.
 int locale_compare(std::string_view a, std::string_view b);
 
 // Lone surrogates become U+FFFD, as when JavaScript text is encoded.

@@ -95,7 +95,9 @@ Value Value::plain(double value) {
   return Value(Number{value, !(std::isfinite(value) && value == std::trunc(value))});
 }
 
-Value Value::list(std::vector<Value> items) { return Value(std::make_shared<Array>(std::move(items))); }
+Value Value::list(std::vector<Value> items) {
+  return Value(std::make_shared<Array>(std::move(items)));
+}
 
 Value Value::dims(std::span<const std::int64_t> shape) {
   std::vector<Value> items;
@@ -121,7 +123,8 @@ Value Value::from_json(const Json& json) {
   if (const Json::Object* members = json.if_object()) {
     std::vector<std::pair<std::string, Value>> values;
     values.reserve(members->size());
-    for (const Json::Member& member : *members) values.emplace_back(member.first, from_json(member.second));
+    for (const Json::Member& member : *members)
+      values.emplace_back(member.first, from_json(member.second));
     order_like_javascript(values);
     return object(std::move(values));
   }

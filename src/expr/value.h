@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the expression language: JavaScript values, numbers tagged int or float (format.md b.4).
+// Values of the expression language: JavaScript values, numbers tagged int or float (format.md
+// b.4).
 #pragma once
 
 #include <concepts>
@@ -30,7 +31,8 @@ struct Undefined {
 struct Null {
   bool operator==(const Null&) const = default;
 };
-// An empty place of the reference's host language (`[] | first`): inside the engine almost every use is an error, outside it is undefined.
+// An empty place of the reference's host language (`[] | first`): inside the engine almost every
+// use is an error, outside it is undefined.
 struct Hole {
   bool operator==(const Hole&) const = default;
 };
@@ -70,8 +72,11 @@ class Value {
   bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }
   bool is_null() const { return std::holds_alternative<Null>(data_); }
   bool is_hole() const { return std::holds_alternative<Hole>(data_); }
-  // Strings, the text-less one included (an index beyond a string: it prints "undefined" and is undefined outside the engine).
-  bool is_string() const { return std::holds_alternative<std::shared_ptr<const std::string>>(data_); }
+  // Strings, the text-less one included (an index beyond a string: it prints "undefined" and is
+  // undefined outside the engine).
+  bool is_string() const {
+    return std::holds_alternative<std::shared_ptr<const std::string>>(data_);
+  }
   static Value textless_string() {
     Value value;
     value.data_ = std::shared_ptr<const std::string>();
@@ -84,8 +89,8 @@ class Value {
   const Object* if_object() const { return target<Object>(); }
   const Function* if_function() const { return target<const Function>(); }
 
-  // The value as it leaves the engine ("plain"): tags gone (integral floats become ints), tuples are lists, deep. Lists and objects are always
-  // copies, so they equal no other list.
+  // The value as it leaves the engine ("plain"): tags gone (integral floats become ints), tuples
+  // are lists, deep. Lists and objects are always copies, so they equal no other list.
   Value untagged() const;
   // JSON text model: undefined and functions become null.
   Json to_json() const;
@@ -98,14 +103,16 @@ class Value {
     return pointer == nullptr ? nullptr : pointer->get();
   }
 
-  std::variant<Undefined, Null, bool, Number, std::shared_ptr<const std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>,
-               std::shared_ptr<const Function>, Hole>
+  std::variant<Undefined, Null, bool, Number, std::shared_ptr<const std::string>,
+               std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<const Function>,
+               Hole>
       data_;
 };
 
 // Destruction of lists and objects is not recursive: a template can nest them as deep as it likes.
 struct Array {
-  explicit Array(std::vector<Value> list = {}, bool tuple = false) : items(std::move(list)), is_tuple(tuple) {}
+  explicit Array(std::vector<Value> list = {}, bool tuple = false)
+      : items(std::move(list)), is_tuple(tuple) {}
   Array(const Array&) = default;
   Array& operator=(const Array&) = default;
   ~Array();

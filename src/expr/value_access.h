@@ -14,7 +14,17 @@
 namespace wgk::expr {
 
 // In the order of the alternatives of Value.
-enum class Kind : std::uint8_t { kUndefined, kNull, kBool, kNumber, kString, kArray, kObject, kFunction, kHole };
+enum class Kind : std::uint8_t {
+  kUndefined,
+  kNull,
+  kBool,
+  kNumber,
+  kString,
+  kArray,
+  kObject,
+  kFunction,
+  kHole
+};
 
 struct ValueAccess {
   static Kind kind(const Value& value) { return static_cast<Kind>(value.data_.index()); }
@@ -32,12 +42,15 @@ struct ValueAccess {
   }
 };
 
-inline Kind kind_of(const Value& value) { return ValueAccess::kind(value); }
+inline Kind kind_of(const Value& value) {
+  return ValueAccess::kind(value);
+}
 
 // The raw value behind it is JavaScript's undefined: null, undefined, and the string without text.
 inline bool is_nullish(const Value& value) {
   const Kind kind = kind_of(value);
-  return kind == Kind::kUndefined || kind == Kind::kNull || (kind == Kind::kString && value.if_string() == nullptr);
+  return kind == Kind::kUndefined || kind == Kind::kNull ||
+         (kind == Kind::kString && value.if_string() == nullptr);
 }
 
 inline bool is_map(const Value& value) {

@@ -13,8 +13,12 @@
 namespace wgk::jinja {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool is_space(char c) {
+  return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
 
 struct Include {
   std::size_t begin;  // with what is swallowed around it
@@ -78,7 +82,8 @@ std::optional<std::string> resolved(std::string path, std::string_view from) {
     at = slash + 1;
   }
   std::string joined;
-  for (const std::string_view part : parts) joined += (joined.empty() ? "" : "/") + std::string(part);
+  for (const std::string_view part : parts)
+    joined += (joined.empty() ? "" : "/") + std::string(part);
   return joined;
 }
 
@@ -105,8 +110,12 @@ class Expander {
       copied = include->end;
       at = include->end;
       if (Status status = descend(path, include->path); !status) {
-        const std::size_t line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
-        return std::unexpected(std::move(status.error()).during("expanding '" + path + "', line " + std::to_string(line)));
+        const std::size_t line =
+            1 + static_cast<std::size_t>(std::count(
+                    text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+        return std::unexpected(
+            std::move(status.error())
+                .during("expanding '" + path + "', line " + std::to_string(line)));
       }
     }
     open_.pop_back();
@@ -118,22 +127,27 @@ class Expander {
  private:
   Status descend(const std::string& from, const std::string& path) {
     const std::optional<std::string> target = resolved(path, from);
-    if (!target) return failure("template/include", "the include '" + path + "' leaves the package");
+    if (!target)
+      return failure("template/include", "the include '" + path + "' leaves the package");
     if (std::find(open_.begin(), open_.end(), *target) != open_.end()) {
       return failure("template/include", "the include '" + path + "' includes itself");
     }
     if (open_.size() >= limits_.max_depth) {
-      return failure("limit/depth", "includes are nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+      return failure("limit/depth", "includes are nested deeper than " +
+                                        std::to_string(limits_.max_depth) + " levels");
     }
     return expand(*target);
   }
 
   Status copy(std::size_t file, std::string_view text, std::size_t begin, std::size_t end) {
-    if (++copies_ > limits_.max_steps / 100 + 100) return failure("limit/steps", "too many includes");
+    if (++copies_ > limits_.max_steps / 100 + 100)
+      return failure("limit/steps", "too many includes");
     if (text_.size() + (end - begin) > limits_.max_output) {
-      return failure("limit/output", "the expanded template is longer than " + std::to_string(limits_.max_output) + " bytes");
+      return failure("limit/output", "the expanded template is longer than " +
+                                         std::to_string(limits_.max_output) + " bytes");
     }
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
     pieces_.push_back({text_.size(), file, static_cast<std::size_t>(line)});
     text_.append(text.substr(begin, end - begin));
     return {};
@@ -165,11 +179,13 @@ std::string Expanded::place(std::size_t offset) const {
 
 Result<Expanded> expand(std::string_view path, const Loader& loader, const expr::Limits& limits) {
   Expander expander(loader, limits);
-  if (const Status status = expander.expand(std::string(path)); !status) return std::unexpected(status.error());
+  if (const Status status = expander.expand(std::string(path)); !status)
+    return std::unexpected(status.error());
   return expander.take();
 }
 
-Result<std::string> expand_includes(std::string_view path, const Loader& loader, const expr::Limits& limits) {
+Result<std::string> expand_includes(std::string_view path, const Loader& loader,
+                                    const expr::Limits& limits) {
   Result<Expanded> expanded = expand(path, loader, limits);
   if (!expanded) return std::unexpected(std::move(expanded.error()));
   return std::move(expanded->text);

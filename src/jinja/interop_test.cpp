@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "expr/interop_scope.h"
+#include "expr/interop_scope_test.h"
 #include "jinja/template.h"
 
 namespace wgk::jinja {
@@ -18,7 +18,10 @@ TEST(InteropTemplates, EachRecordHolds) {
     if (artefact != nullptr && *artefact->if_bool()) continue;
     const std::string& source = *record.find("source")->if_string();
     const expr::Scope& scope = corpus.scope(*record.find("scope")->if_string());
-    Result<std::string> text = Template::parse(source, "case").and_then([&](const Template& parsed) { return parsed.render(scope); });
+    Result<std::string> text =
+        Template::parse(source, "case").and_then([&](const Template& parsed) {
+          return parsed.render(scope);
+        });
     ++checked;
     if (record.find("error") != nullptr) {
       EXPECT_FALSE(text) << source << "\n  expected an error, got " << text.value_or("");

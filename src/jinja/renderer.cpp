@@ -27,7 +27,8 @@ using expr::Value;
 // Runs inside another frame for a scope.
 class Renderer::InFrame {
  public:
-  InFrame(Renderer& renderer, FramePtr frame) : renderer_(renderer), before_(std::move(renderer.frame_)) {
+  InFrame(Renderer& renderer, FramePtr frame)
+      : renderer_(renderer), before_(std::move(renderer.frame_)) {
     renderer_.frame_ = std::move(frame);
   }
   InFrame(const InFrame&) = delete;
@@ -68,7 +69,8 @@ bool Renderer::run() {
 
 bool Renderer::check_output() {
   if (out_.size() <= limits_.max_output) return true;
-  return fail_with("limit/output", "the text is longer than " + std::to_string(limits_.max_output) + " bytes");
+  return fail_with("limit/output",
+                   "the text is longer than " + std::to_string(limits_.max_output) + " bytes");
 }
 
 bool Renderer::run_block(Block block) {
@@ -88,24 +90,40 @@ bool Renderer::run_statement(StatementId id) {
   if (!charge(1) || !enter()) return false;
   bool success = true;
   switch (statement.kind) {
-    case StatementKind::kText: break;
+    case StatementKind::kText:
+      break;
     case StatementKind::kPrint: {
       Value value;
       success = evaluate(statement.node, value) && print(value);
       break;
     }
-    case StatementKind::kSet: success = run_set(statement); break;
-    case StatementKind::kIf: success = run_if(statement); break;
-    case StatementKind::kFor: success = run_for(statement); break;
-    case StatementKind::kMacro: define_macro(id); break;
-    case StatementKind::kCall: success = run_call(id); break;
+    case StatementKind::kSet:
+      success = run_set(statement);
+      break;
+    case StatementKind::kIf:
+      success = run_if(statement);
+      break;
+    case StatementKind::kFor:
+      success = run_for(statement);
+      break;
+    case StatementKind::kMacro:
+      define_macro(id);
+      break;
+    case StatementKind::kCall:
+      success = run_call(id);
+      break;
     case StatementKind::kFilter: {
       Value text;
-      success = capture(statement.body, text) && apply_filter(tree_.ast.filters[statement.filter], text) && print(text);
+      success = capture(statement.body, text) &&
+                apply_filter(tree_.ast.filters[statement.filter], text) && print(text);
       break;
     }
-    case StatementKind::kBreak: success = interrupt(Signal::kBreak); break;
-    case StatementKind::kContinue: success = interrupt(Signal::kContinue); break;
+    case StatementKind::kBreak:
+      success = interrupt(Signal::kBreak);
+      break;
+    case StatementKind::kContinue:
+      success = interrupt(Signal::kContinue);
+      break;
   }
   leave();
   return success && check_output();
@@ -126,7 +144,8 @@ bool Renderer::capture(Block block, Value& result) {
 
 bool Renderer::run_set(const Statement& statement) {
   Value value;
-  const bool computed = statement.node == kNothing ? capture(statement.body, value) : evaluate(statement.node, value);
+  const bool computed =
+      statement.node == kNothing ? capture(statement.body, value) : evaluate(statement.node, value);
   return computed && assign(statement, std::move(value));
 }
 
@@ -137,12 +156,13 @@ bool Renderer::assign(const Statement& statement, Value value) {
     return true;
   }
   if (statement.owner != kNothing) return assign_member(statement, value);
-  if (target.kind != NodeKind::kTuple) return fail("a value can be set to a name, a tuple of names or a member only");
+  if (target.kind != NodeKind::kTuple)
+    return fail("a value can be set to a name, a tuple of names or a member only");
   const expr::Array* list = value.if_array();
   if (list == nullptr) return fail("cannot unpack " + std::string(expr::kind_name(value)));
   if (list->items.size() != target.count) {
-    return fail("cannot unpack " + std::to_string(list->items.size()) + " items into " + std::to_string(target.count) +
-                " names");
+    return fail("cannot unpack " + std::to_string(list->items.size()) + " items into " +
+                std::to_string(target.count) + " names");
   }
   for (std::uint32_t i = 0; i < target.count; ++i) {
     const expr::Node& name = ast_.nodes[ast_.links[target.first + i]];
@@ -158,11 +178,13 @@ bool Renderer::assign_member(const Statement& statement, const Value& value) {
   place_ = statement.begin;
   const std::shared_ptr<Object>* space = expr::ValueAccess::object(owner);
   if (space == nullptr || (*space)->kind != Object::Kind::kNamespace) {
-    return fail("members of a namespace can be set only, not of " + std::string(expr::kind_name(owner)));
+    return fail("members of a namespace can be set only, not of " +
+                std::string(expr::kind_name(owner)));
   }
   if (statement.name == kNothing) return fail("a member is set by its name only");
   const bool may_hold_itself = expr::ValueAccess::identity(value) != nullptr;
-  if (may_hold_itself && std::find(namespaces_.begin(), namespaces_.end(), *space) == namespaces_.end()) {
+  if (may_hold_itself &&
+      std::find(namespaces_.begin(), namespaces_.end(), *space) == namespaces_.end()) {
     if (!charge(namespaces_.size() / 8 + 16)) return false;
     namespaces_.push_back(*space);
   }
@@ -210,7 +232,8 @@ bool Renderer::loop_items(const Statement& statement, std::vector<Value>& items)
       scope->parent = frame_;
       const InFrame inside(*this, std::move(scope));
       Value condition;
-      if (!bind_target(statement, item) || !evaluate(ast_.links[node.first], condition)) return false;
+      if (!bind_target(statement, item) || !evaluate(ast_.links[node.first], condition))
+        return false;
       if (condition.is_hole()) return fail("an empty place has no truth");
       if (!expr::is_true(condition)) continue;
     }
@@ -223,10 +246,11 @@ bool Renderer::fits_target(const Statement& statement, const Value& item) {
   const expr::Node& target = ast_.nodes[statement.target];
   if (target.kind == NodeKind::kName) return true;
   const expr::Array* list = item.if_array();
-  if (list == nullptr || list->is_tuple) return fail("cannot unpack " + std::string(expr::kind_name(item)));
+  if (list == nullptr || list->is_tuple)
+    return fail("cannot unpack " + std::string(expr::kind_name(item)));
   if (list->items.size() == target.count) return true;
-  return fail("cannot unpack " + std::to_string(list->items.size()) + " items into " + std::to_string(target.count) +
-              " names");
+  return fail("cannot unpack " + std::to_string(list->items.size()) + " items into " +
+              std::to_string(target.count) + " names");
 }
 
 bool Renderer::bind_target(const Statement& statement, const Value& item) {
@@ -243,21 +267,23 @@ bool Renderer::bind_target(const Statement& statement, const Value& item) {
   return true;
 }
 
-bool Renderer::run_iterations(const Statement& statement, const std::vector<Value>& items, bool& any_whole) {
+bool Renderer::run_iterations(const Statement& statement, const std::vector<Value>& items,
+                              bool& any_whole) {
   const std::size_t count = items.size();
   const auto integer = [](std::size_t value) { return Value::integer(static_cast<double>(value)); };
   for (std::size_t i = 0; i < count; ++i) {
     if (!charge(1)) return false;
     if (loop_name_ != kNothing) {
-      frame_->set(loop_name_, Value::object({{"index", integer(i + 1)},
-                                             {"index0", integer(i)},
-                                             {"revindex", integer(count - i)},
-                                             {"revindex0", integer(count - i - 1)},
-                                             {"first", Value(i == 0)},
-                                             {"last", Value(i + 1 == count)},
-                                             {"length", integer(count)},
-                                             {"previtem", i > 0 ? items[i - 1] : Value()},
-                                             {"nextitem", i + 1 < count ? items[i + 1] : Value()}}));
+      frame_->set(loop_name_,
+                  Value::object({{"index", integer(i + 1)},
+                                 {"index0", integer(i)},
+                                 {"revindex", integer(count - i)},
+                                 {"revindex0", integer(count - i - 1)},
+                                 {"first", Value(i == 0)},
+                                 {"last", Value(i + 1 == count)},
+                                 {"length", integer(count)},
+                                 {"previtem", i > 0 ? items[i - 1] : Value()},
+                                 {"nextitem", i + 1 < count ? items[i + 1] : Value()}}));
     }
     if (!bind_target(statement, items[i])) return false;
     const std::size_t mark = out_.size();
@@ -288,7 +314,8 @@ bool Renderer::run_call(StatementId id) {
   expr::Arguments given;
   if (!evaluate_arguments(statement.first_argument, statement.argument_count, given)) return false;
   std::vector<Value> arguments = std::move(given.positional);
-  arguments.emplace_back(std::make_shared<Object>(std::move(given.keywords), Object::Kind::kKeywords));
+  arguments.emplace_back(
+      std::make_shared<Object>(std::move(given.keywords), Object::Kind::kKeywords));
   Value callee;
   if (!evaluate(statement.node, callee)) return false;
   place_ = statement.begin;
@@ -314,13 +341,16 @@ bool Renderer::run_call(StatementId id) {
   return print(result);
 }
 
-bool Renderer::call_closure(const expr::Function& function, std::vector<Value>& arguments, Value& result) {
+bool Renderer::call_closure(const expr::Function& function, std::vector<Value>& arguments,
+                            Value& result) {
   if (macro_depth_ >= limits_.max_depth) {
-    return fail_with("limit/depth", "macros call each other deeper than " + std::to_string(limits_.max_depth) + " levels");
+    return fail_with("limit/depth", "macros call each other deeper than " +
+                                        std::to_string(limits_.max_depth) + " levels");
   }
   auto scope = std::make_shared<Frame>();
   // A macro sees the names of its caller, a call block those of the place where it stands.
-  scope->parent = function.closure == nullptr ? frame_ : std::static_pointer_cast<Frame>(function.closure);
+  scope->parent =
+      function.closure == nullptr ? frame_ : std::static_pointer_cast<Frame>(function.closure);
   const InFrame inside(*this, std::move(scope));
   ++macro_depth_;
   const bool success = run_closure_body(tree_.statements[function.macro], arguments, result);
@@ -328,7 +358,8 @@ bool Renderer::call_closure(const expr::Function& function, std::vector<Value>& 
   return success;
 }
 
-bool Renderer::run_closure_body(const Statement& statement, std::vector<Value>& arguments, Value& result) {
+bool Renderer::run_closure_body(const Statement& statement, std::vector<Value>& arguments,
+                                Value& result) {
   return bind_parameters(statement, arguments) && capture(statement.body, result);
 }
 
@@ -344,12 +375,14 @@ bool Renderer::bind_parameters(const Statement& statement, std::vector<Value>& a
     const expr::Argument& parameter = ast_.arguments[statement.first_parameter + i];
     const std::string& name = ast_.names[parameter.name].text;
     Value value = i < arguments.size() ? arguments[i] : Value(expr::Hole{});
-    const auto keyword = std::find_if(keywords.begin(), keywords.end(), [&](const auto& entry) { return entry.first == name; });
+    const auto keyword = std::find_if(keywords.begin(), keywords.end(),
+                                      [&](const auto& entry) { return entry.first == name; });
     if (value.is_hole() && keyword != keywords.end()) {
       value = std::move(keyword->second);
       keywords.erase(keyword);
     }
-    if (value.is_hole() && parameter.kind == expr::ArgumentKind::kKeyword) pending.push_back(&parameter);
+    if (value.is_hole() && parameter.kind == expr::ArgumentKind::kKeyword)
+      pending.push_back(&parameter);
     frame_->set(parameter.name, value.is_hole() ? Value() : std::move(value));
   }
   const std::size_t count = statement.parameter_count;
@@ -360,10 +393,12 @@ bool Renderer::bind_parameters(const Statement& statement, std::vector<Value>& a
   }
   if (statement.takes_rest) {
     const std::size_t first = std::min(count, arguments.size());
-    frame_->set(rest_name_, Value::list(std::vector<Value>(arguments.begin() + static_cast<std::ptrdiff_t>(first), arguments.end())));
+    frame_->set(rest_name_,
+                Value::list(std::vector<Value>(
+                    arguments.begin() + static_cast<std::ptrdiff_t>(first), arguments.end())));
   } else if (arguments.size() > count) {
-    return fail("too many arguments: " + std::to_string(arguments.size()) + " given, at most " + std::to_string(count) +
-                " allowed");
+    return fail("too many arguments: " + std::to_string(arguments.size()) + " given, at most " +
+                std::to_string(count) + " allowed");
   }
   for (const expr::Argument* parameter : pending) {
     Value value;

@@ -31,7 +31,8 @@ class Renderer final : public expr::Evaluator {
   using FramePtr = std::shared_ptr<expr::Frame>;
   class InFrame;
 
-  bool call_closure(const expr::Function& function, std::vector<expr::Value>& arguments, expr::Value& result) override;
+  bool call_closure(const expr::Function& function, std::vector<expr::Value>& arguments,
+                    expr::Value& result) override;
 
   bool run_block(Block block);
   bool run_statement(StatementId id);
@@ -44,13 +45,15 @@ class Renderer final : public expr::Evaluator {
   bool run_if(const Statement& statement);
   bool run_for(const Statement& statement);
   bool loop_items(const Statement& statement, std::vector<expr::Value>& items);
-  bool run_iterations(const Statement& statement, const std::vector<expr::Value>& items, bool& any_whole);
+  bool run_iterations(const Statement& statement, const std::vector<expr::Value>& items,
+                      bool& any_whole);
   bool fits_target(const Statement& statement, const expr::Value& item);
   bool bind_target(const Statement& statement, const expr::Value& item);
   void define_macro(StatementId id);
   bool run_call(StatementId id);
   bool bind_parameters(const Statement& statement, std::vector<expr::Value>& arguments);
-  bool run_closure_body(const Statement& statement, std::vector<expr::Value>& arguments, expr::Value& result);
+  bool run_closure_body(const Statement& statement, std::vector<expr::Value>& arguments,
+                        expr::Value& result);
   bool check_output();
 
   const Tree& tree_;

@@ -22,7 +22,18 @@ struct Block {
   std::uint32_t count = 0;
 };
 
-enum class StatementKind : std::uint8_t { kText, kPrint, kSet, kIf, kFor, kMacro, kCall, kFilter, kBreak, kContinue };
+enum class StatementKind : std::uint8_t {
+  kText,
+  kPrint,
+  kSet,
+  kIf,
+  kFor,
+  kMacro,
+  kCall,
+  kFilter,
+  kBreak,
+  kContinue
+};
 
 struct Branch {
   expr::NodeId condition;
@@ -31,23 +42,25 @@ struct Branch {
 
 struct Statement {
   StatementKind kind;
-  std::uint32_t begin;                       // bytes of the source; of kText the text itself
-  std::uint32_t end = 0;                     // kText
-  expr::NodeId node = expr::kNothing;        // kPrint: value. kSet: value or nothing. kFor: what is iterated. kCall: the callee
-  expr::NodeId target = expr::kNothing;      // kSet, kFor
-  expr::NodeId owner = expr::kNothing;       // kSet of a member: what has the member
-  expr::NameId name = expr::kNothing;        // kMacro. kSet of a member: its name, nothing if it is no plain name
-  std::uint32_t filter = 0;                  // kFilter
-  std::uint32_t first_branch = 0;            // kIf
-  std::uint32_t branch_count = 0;            // kIf
-  std::uint32_t first_parameter = 0;         // kMacro, kCall
-  std::uint32_t parameter_count = 0;         // kMacro, kCall
-  std::uint32_t first_argument = 0;          // kCall
-  std::uint32_t argument_count = 0;          // kCall
-  bool takes_keywords = false;               // kMacro, kCall: the body reads `kwargs`
-  bool takes_rest = false;                   // kMacro, kCall: the body reads `varargs`
+  std::uint32_t begin;                   // bytes of the source; of kText the text itself
+  std::uint32_t end = 0;                 // kText
+  expr::NodeId node = expr::kNothing;    // kPrint: value. kSet: value or nothing. kFor: what is
+                                         // iterated. kCall: the callee
+  expr::NodeId target = expr::kNothing;  // kSet, kFor
+  expr::NodeId owner = expr::kNothing;   // kSet of a member: what has the member
+  expr::NameId name =
+      expr::kNothing;        // kMacro. kSet of a member: its name, nothing if it is no plain name
+  std::uint32_t filter = 0;  // kFilter
+  std::uint32_t first_branch = 0;     // kIf
+  std::uint32_t branch_count = 0;     // kIf
+  std::uint32_t first_parameter = 0;  // kMacro, kCall
+  std::uint32_t parameter_count = 0;  // kMacro, kCall
+  std::uint32_t first_argument = 0;   // kCall
+  std::uint32_t argument_count = 0;   // kCall
+  bool takes_keywords = false;        // kMacro, kCall: the body reads `kwargs`
+  bool takes_rest = false;            // kMacro, kCall: the body reads `varargs`
   Block body = {};
-  Block otherwise = {};                      // kIf, kFor
+  Block otherwise = {};  // kIf, kFor
 };
 
 struct Tree {
@@ -58,12 +71,15 @@ struct Tree {
   Block root;
 };
 
-std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source, std::size_t max_depth);
+std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source,
+                                                      std::size_t max_depth);
 
-// Whether a macro or call block reads `kwargs` and `varargs` before it declares them, in the order in which the reference looks.
+// Whether a macro or call block reads `kwargs` and `varargs` before it declares them, in the order
+// in which the reference looks.
 std::pair<bool, bool> special_arguments(const Tree& tree, const Statement& macro);
 
-// Names that may be read from outside, in the order of first use. A superset: a name counts as the template's own only where it is surely set.
+// Names that may be read from outside, in the order of first use. A superset: a name counts as the
+// template's own only where it is surely set.
 std::vector<std::string_view> outer_names(const Tree& tree);
 // Names that the template itself sets somewhere.
 std::vector<std::string_view> assigned_names(const Tree& tree);

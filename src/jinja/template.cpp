@@ -20,7 +20,9 @@ namespace wgk::jinja {
 struct Template::Parsed {
   explicit Parsed(Expanded text) : expanded(std::move(text)), source(expanded.text) {}
 
-  std::string place(std::size_t offset) const { return expanded.place(source.original_offset(offset)); }
+  std::string place(std::size_t offset) const {
+    return expanded.place(source.original_offset(offset));
+  }
 
   Expanded expanded;
   expr::Source source;
@@ -37,25 +39,33 @@ Result<Template> Template::from_expanded(Expanded expanded, const expr::Limits& 
                    tree.error().message + " in " + parsed->place(tree.error().at));
   }
   parsed->tree = std::move(*tree);
-  for (const std::string_view name : outer_names(parsed->tree)) parsed->free_names.emplace_back(name);
-  for (const std::string_view name : jinja::assigned_names(parsed->tree)) parsed->assigned_names.emplace_back(name);
+  for (const std::string_view name : outer_names(parsed->tree))
+    parsed->free_names.emplace_back(name);
+  for (const std::string_view name : jinja::assigned_names(parsed->tree))
+    parsed->assigned_names.emplace_back(name);
   Template result;
   result.parsed_ = std::move(parsed);
   return result;
 }
 
-Result<Template> Template::parse(std::string_view text, std::string name, const expr::Limits& limits) {
+Result<Template> Template::parse(std::string_view text, std::string name,
+                                 const expr::Limits& limits) {
   return from_expanded({std::string(text), {std::move(name)}, {{0, 0, 1}}}, limits);
 }
 
-Result<Template> Template::load(std::string_view path, const Loader& loader, const expr::Limits& limits) {
+Result<Template> Template::load(std::string_view path, const Loader& loader,
+                                const expr::Limits& limits) {
   Result<Expanded> expanded = expand(path, loader, limits);
   if (!expanded) return std::unexpected(std::move(expanded.error()));
   return from_expanded(std::move(*expanded), limits);
 }
 
-const std::vector<std::string>& Template::free_names() const { return parsed_->free_names; }
-const std::vector<std::string>& Template::assigned_names() const { return parsed_->assigned_names; }
+const std::vector<std::string>& Template::free_names() const {
+  return parsed_->free_names;
+}
+const std::vector<std::string>& Template::assigned_names() const {
+  return parsed_->assigned_names;
+}
 
 Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits) const {
   const Tree& tree = parsed_->tree;
@@ -70,14 +80,17 @@ Result<std::string> Template::render(const expr::Scope& scope, const expr::Limit
   if (renderer.run()) return expr::well_formed(renderer.take());
   Error error = renderer.error();
   if (error.code.empty()) error.code = "template/type";
-  return std::unexpected(std::move(error).during("rendering " + parsed_->place(renderer.error_place())));
+  return std::unexpected(
+      std::move(error).during("rendering " + parsed_->place(renderer.error_place())));
 }
 
-Result<std::string> render_text(std::string_view text, const Json& context, const expr::Limits& limits) {
+Result<std::string> render_text(std::string_view text, const Json& context,
+                                const expr::Limits& limits) {
   Result<Template> parsed = Template::parse(text, "template", limits);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   expr::Scope scope;
-  if (const Status status = expr::add_context(scope, context); !status) return std::unexpected(status.error());
+  if (const Status status = expr::add_context(scope, context); !status)
+    return std::unexpected(status.error());
   return parsed->render(scope, limits);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The template engine: output byte for byte as @huggingface/jinja 0.5.10 with lstrip_blocks and trim_blocks (format.md c).
+// The template engine: output byte for byte as @huggingface/jinja 0.5.10 with lstrip_blocks and
+// trim_blocks (format.md c).
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,10 @@ namespace wgk::jinja {
 // Reads a template by its path inside the package; nothing when there is none.
 using Loader = std::function<const std::string*(std::string_view path)>;
 
-// Expands `{% include "path" %}` (format.md c.1). Errors: "template/include" for a missing file, a cycle or a path above the root.
-Result<std::string> expand_includes(std::string_view path, const Loader& loader, const expr::Limits& limits = {});
+// Expands `{% include "path" %}` (format.md c.1). Errors: "template/include" for a missing file, a
+// cycle or a path above the root.
+Result<std::string> expand_includes(std::string_view path, const Loader& loader,
+                                    const expr::Limits& limits = {});
 
 // The expanded text, and where each part of it comes from.
 struct Expanded {
@@ -34,23 +37,27 @@ struct Expanded {
   // "norm.wgsl.jinja, line 12" for a byte of text.
   std::string place(std::size_t offset) const;
 };
-Result<Expanded> expand(std::string_view path, const Loader& loader, const expr::Limits& limits = {});
+Result<Expanded> expand(std::string_view path, const Loader& loader,
+                        const expr::Limits& limits = {});
 
 // A parsed template, immutable, used by many renderings.
 class Template {
  public:
   // `name` is used in messages only: "error in norm.wgsl.jinja, line 12". Code "template/syntax".
-  static Result<Template> parse(std::string_view text, std::string name, const expr::Limits& limits = {});
+  static Result<Template> parse(std::string_view text, std::string name,
+                                const expr::Limits& limits = {});
 
   // Expands the includes of a file first; messages then name the file that a line stands in.
-  static Result<Template> load(std::string_view path, const Loader& loader, const expr::Limits& limits = {});
+  static Result<Template> load(std::string_view path, const Loader& loader,
+                               const expr::Limits& limits = {});
 
   // The rendered text. Unknown names print nothing, as in the reference.
   Result<std::string> render(const expr::Scope& scope, const expr::Limits& limits = {}) const;
 
   // Names that may be read from the scope (static analysis; a superset), for memoising renderings.
   const std::vector<std::string>& free_names() const;
-  // Names that the template itself sets somewhere. For `wgk check`: a free name that neither the scope nor this list has is unknown.
+  // Names that the template itself sets somewhere. For `wgk check`: a free name that neither the
+  // scope nor this list has is unknown.
   const std::vector<std::string>& assigned_names() const;
 
  private:
@@ -60,7 +67,9 @@ class Template {
   std::shared_ptr<const Parsed> parsed_;
 };
 
-// For authors: the template engine alone over the members of a JSON object, as `new Template(text).render(context)` of the reference.
-Result<std::string> render_text(std::string_view text, const Json& context, const expr::Limits& limits = {});
+// For authors: the template engine alone over the members of a JSON object, as `new
+// Template(text).render(context)` of the reference.
+Result<std::string> render_text(std::string_view text, const Json& context,
+                                const expr::Limits& limits = {});
 
 }  // namespace wgk::jinja

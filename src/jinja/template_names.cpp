@@ -23,10 +23,12 @@ void target_names(const expr::Ast& ast, NodeId target, std::vector<NameId>& name
   const expr::Node& node = ast.nodes[target];
   if (node.kind == NodeKind::kName) names.push_back(node.first);
   if (node.kind != NodeKind::kTuple) return;
-  for (std::uint32_t i = 0; i < node.count; ++i) target_names(ast, ast.links[node.first + i], names);
+  for (std::uint32_t i = 0; i < node.count; ++i)
+    target_names(ast, ast.links[node.first + i], names);
 }
 
-// The order of the reference's search for `kwargs` and `varargs`: what is declared first hides later uses.
+// The order of the reference's search for `kwargs` and `varargs`: what is declared first hides
+// later uses.
 class SpecialSearch {
  public:
   explicit SpecialSearch(const Tree& tree) : tree_(tree) {}
@@ -80,12 +82,15 @@ class SpecialSearch {
   }
 
   void visit(Block block) {
-    for (std::uint32_t i = 0; i < block.count; ++i) visit(tree_.statements[tree_.order[block.first + i]]);
+    for (std::uint32_t i = 0; i < block.count; ++i)
+      visit(tree_.statements[tree_.order[block.first + i]]);
   }
 
   void visit(const Statement& statement) {
     switch (statement.kind) {
-      case StatementKind::kPrint: visit_node(statement.node); break;
+      case StatementKind::kPrint:
+        visit_node(statement.node);
+        break;
       case StatementKind::kSet:
         declare_target(statement.target);
         visit_node(statement.node);
@@ -98,7 +103,9 @@ class SpecialSearch {
         }
         visit(statement.otherwise);
         break;
-      case StatementKind::kFor: visit_loop(statement); break;
+      case StatementKind::kFor:
+        visit_loop(statement);
+        break;
       case StatementKind::kMacro:
         declare_parameters(statement);
         visit_defaults(statement);
@@ -117,7 +124,8 @@ class SpecialSearch {
         visit(statement.body);
         visit_node(tree_.ast.filters[statement.filter].whole);
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -156,9 +164,12 @@ class OuterNames {
     std::vector<expr::NameUse> uses;
     expr::collect_names(tree_.ast, node, uses);
     for (const expr::NameUse& use : uses) {
-      if (read_[use.name] || std::find(known.begin(), known.end(), use.name) != known.end()) continue;
+      if (read_[use.name] || std::find(known.begin(), known.end(), use.name) != known.end())
+        continue;
       const std::string_view name = tree_.ast.names[use.name].text;
-      if (expr::literal_name(name) != nullptr || name == "range" || name == "namespace" || name == "raise_exception") continue;
+      if (expr::literal_name(name) != nullptr || name == "range" || name == "namespace" ||
+          name == "raise_exception")
+        continue;
       read_[use.name] = true;
       found_.push_back(name);
     }
@@ -171,7 +182,8 @@ class OuterNames {
   }
 
   void visit(Block block, Names& known) {
-    for (std::uint32_t i = 0; i < block.count; ++i) visit(tree_.statements[tree_.order[block.first + i]], known);
+    for (std::uint32_t i = 0; i < block.count; ++i)
+      visit(tree_.statements[tree_.order[block.first + i]], known);
   }
 
   void visit_parameters(const Statement& statement, Names& known) {
@@ -188,15 +200,21 @@ class OuterNames {
 
   void visit(const Statement& statement, Names& known) {
     switch (statement.kind) {
-      case StatementKind::kPrint: read(statement.node, known); break;
+      case StatementKind::kPrint:
+        read(statement.node, known);
+        break;
       case StatementKind::kSet:
         read(statement.node, known);
         visit(statement.body, known);
         read(statement.owner, known);
         target_names(tree_.ast, statement.target, known);
         break;
-      case StatementKind::kIf: visit_if(statement, known); break;
-      case StatementKind::kFor: visit_loop(statement, known); break;
+      case StatementKind::kIf:
+        visit_if(statement, known);
+        break;
+      case StatementKind::kFor:
+        visit_loop(statement, known);
+        break;
       case StatementKind::kMacro: {
         Names inside = known;
         visit_parameters(statement, inside);
@@ -219,7 +237,8 @@ class OuterNames {
         visit(statement.body, known);
         read(tree_.ast.filters[statement.filter].whole, known);
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -239,7 +258,9 @@ class OuterNames {
         common = std::move(inside);
         continue;
       }
-      std::erase_if(common, [&](NameId name) { return std::find(inside.begin(), inside.end(), name) == inside.end(); });
+      std::erase_if(common, [&](NameId name) {
+        return std::find(inside.begin(), inside.end(), name) == inside.end();
+      });
     }
     known = std::move(common);
   }
@@ -275,7 +296,9 @@ std::pair<bool, bool> special_arguments(const Tree& tree, const Statement& macro
   return SpecialSearch(tree).run(macro);
 }
 
-std::vector<std::string_view> outer_names(const Tree& tree) { return OuterNames(tree).run(); }
+std::vector<std::string_view> outer_names(const Tree& tree) {
+  return OuterNames(tree).run();
+}
 
 std::vector<std::string_view> assigned_names(const Tree& tree) {
   std::vector<NameId> ids;

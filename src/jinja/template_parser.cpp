@@ -32,15 +32,18 @@ class TemplateParser {
     }
     tree_.root = block(list);
     for (Statement& statement : tree_.statements) {
-      if (statement.kind != StatementKind::kMacro && statement.kind != StatementKind::kCall) continue;
-      std::tie(statement.takes_keywords, statement.takes_rest) = special_arguments(tree_, statement);
+      if (statement.kind != StatementKind::kMacro && statement.kind != StatementKind::kCall)
+        continue;
+      std::tie(statement.takes_keywords, statement.takes_rest) =
+          special_arguments(tree_, statement);
     }
     return std::move(tree_);
   }
 
  private:
   Block block(const std::vector<StatementId>& list) {
-    const Block made{static_cast<std::uint32_t>(tree_.order.size()), static_cast<std::uint32_t>(list.size())};
+    const Block made{static_cast<std::uint32_t>(tree_.order.size()),
+                     static_cast<std::uint32_t>(list.size())};
     tree_.order.insert(tree_.order.end(), list.begin(), list.end());
     return made;
   }
@@ -55,7 +58,9 @@ class TemplateParser {
     if (parser_.at_end()) return parser_.fail("unexpected end of the template");
     Statement statement{StatementKind::kText, static_cast<std::uint32_t>(parser_.place())};
     switch (parser_.token().kind) {
-      case TokenKind::kComment: parser_.advance(); return true;
+      case TokenKind::kComment:
+        parser_.advance();
+        return true;
       case TokenKind::kText:
         statement.end = parser_.token().end;
         parser_.advance();
@@ -64,7 +69,8 @@ class TemplateParser {
         parser_.advance();
         statement.kind = StatementKind::kPrint;
         statement.node = parser_.expression();
-        if (statement.node == kNothing || !parser_.expect(TokenKind::kCloseExpression)) return false;
+        if (statement.node == kNothing || !parser_.expect(TokenKind::kCloseExpression))
+          return false;
         break;
       case TokenKind::kOpenStatement: {
         if (!parser_.enter()) return false;
@@ -73,7 +79,8 @@ class TemplateParser {
         if (!parsed) return false;
         break;
       }
-      default: return parser_.fail("unexpected " + std::string(expr::token_name(parser_.token().kind)));
+      default:
+        return parser_.fail("unexpected " + std::string(expr::token_name(parser_.token().kind)));
     }
     add(statement, list);
     return true;
@@ -81,10 +88,11 @@ class TemplateParser {
 
   bool tag(Statement& statement) {
     parser_.advance();
-    if (!parser_.is(TokenKind::kIdentifier)) return parser_.fail("expected the name of a statement after '{%'");
+    if (!parser_.is(TokenKind::kIdentifier))
+      return parser_.fail("expected the name of a statement after '{%'");
     const std::string_view name = parser_.text(parser_.token());
-    if (name != "set" && name != "if" && name != "for" && name != "macro" && name != "call" && name != "filter" &&
-        name != "break" && name != "continue") {
+    if (name != "set" && name != "if" && name != "for" && name != "macro" && name != "call" &&
+        name != "filter" && name != "break" && name != "continue") {
       return parser_.fail("unknown statement '" + std::string(name) + "'");
     }
     parser_.advance();
@@ -129,7 +137,8 @@ class TemplateParser {
       statement.node = parser_.sequence();
       return statement.node != kNothing && parser_.expect(TokenKind::kCloseStatement);
     }
-    return parser_.expect(TokenKind::kCloseStatement) && body({"endset"}, statement.body) && close("endset");
+    return parser_.expect(TokenKind::kCloseStatement) && body({"endset"}, statement.body) &&
+           close("endset");
   }
 
   // For `set a.b.c = x`: a.b has the member c. As in the reference a.b[c] means the same.
@@ -140,7 +149,8 @@ class TemplateParser {
     const expr::Step& last = ast.steps[ast.links[target.first + target.count - 1]];
     if (last.kind == expr::StepKind::kCall) return;
     if (last.kind == expr::StepKind::kMember) statement.name = last.a;
-    if (last.kind == expr::StepKind::kIndex) statement.name = parser_.as_name(last.a).value_or(kNothing);
+    if (last.kind == expr::StepKind::kIndex)
+      statement.name = parser_.as_name(last.a).value_or(kNothing);
     if (target.count == 2) {
       statement.owner = ast.links[target.first];
       return;
@@ -164,7 +174,8 @@ class TemplateParser {
     }
     if (parser_.is_statement("else")) {
       parser_.advance(2);
-      if (!parser_.expect(TokenKind::kCloseStatement) || !body({"endif"}, statement.otherwise)) return false;
+      if (!parser_.expect(TokenKind::kCloseStatement) || !body({"endif"}, statement.otherwise))
+        return false;
     }
     statement.first_branch = static_cast<std::uint32_t>(tree_.branches.size());
     statement.branch_count = static_cast<std::uint32_t>(branches.size());
@@ -177,20 +188,23 @@ class TemplateParser {
     statement.target = parser_.primary_sequence();
     if (statement.target == kNothing) return false;
     const NodeKind kind = tree_.ast.nodes[statement.target].kind;
-    if (kind != NodeKind::kName && kind != NodeKind::kTuple) return parser_.fail("expected the name of a loop variable");
+    if (kind != NodeKind::kName && kind != NodeKind::kTuple)
+      return parser_.fail("expected the name of a loop variable");
     if (!parser_.expect_identifier("in")) return false;
     statement.node = parser_.expression();
     if (statement.node == kNothing || !parser_.expect(TokenKind::kCloseStatement)) return false;
     if (!body({"endfor", "else"}, statement.body)) return false;
     if (parser_.is_statement("else")) {
       parser_.advance(2);
-      if (!parser_.expect(TokenKind::kCloseStatement) || !body({"endfor"}, statement.otherwise)) return false;
+      if (!parser_.expect(TokenKind::kCloseStatement) || !body({"endfor"}, statement.otherwise))
+        return false;
     }
     return close("endfor");
   }
 
   bool parameters(Statement& statement) {
-    const std::optional<Parser::Arguments> list = parser_.arguments(Parser::ArgumentMode::kParameters);
+    const std::optional<Parser::Arguments> list =
+        parser_.arguments(Parser::ArgumentMode::kParameters);
     if (!list) return false;
     statement.first_parameter = list->first;
     statement.parameter_count = list->count;
@@ -203,8 +217,8 @@ class TemplateParser {
     if (name == kNothing) return false;
     if (!parser_.as_name(name)) return parser_.fail("expected the name of a macro");
     statement.name = *parser_.as_name(name);
-    return parameters(statement) && parser_.expect(TokenKind::kCloseStatement) && body({"endmacro"}, statement.body) &&
-           close("endmacro");
+    return parameters(statement) && parser_.expect(TokenKind::kCloseStatement) &&
+           body({"endmacro"}, statement.body) && close("endmacro");
   }
 
   bool call(Statement& statement) {
@@ -212,12 +226,14 @@ class TemplateParser {
     if (parser_.is(TokenKind::kOpenParen) && !parameters(statement)) return false;
     statement.node = parser_.primary();
     if (statement.node == kNothing) return false;
-    if (!parser_.as_name(statement.node)) return parser_.fail("expected the name of a macro after 'call'");
+    if (!parser_.as_name(statement.node))
+      return parser_.fail("expected the name of a macro after 'call'");
     const std::optional<Parser::Arguments> list = parser_.arguments(Parser::ArgumentMode::kCall);
     if (!list) return false;
     statement.first_argument = list->first;
     statement.argument_count = list->count;
-    return parser_.expect(TokenKind::kCloseStatement) && body({"endcall"}, statement.body) && close("endcall");
+    return parser_.expect(TokenKind::kCloseStatement) && body({"endcall"}, statement.body) &&
+           close("endcall");
   }
 
   bool filter(Statement& statement) {
@@ -233,7 +249,8 @@ class TemplateParser {
 
 }  // namespace
 
-std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source, std::size_t max_depth) {
+std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source,
+                                                      std::size_t max_depth) {
   const auto tokens = expr::tokenize(source);
   if (!tokens) return std::unexpected(tokens.error());
   return TemplateParser(source, *tokens, max_depth).run();

@@ -64,8 +64,8 @@ Result<std::int64_t> Cursor::integer(std::int64_t min, std::int64_t max) const {
   }
   const auto value = static_cast<std::int64_t>(*number);
   if (value < min || value > max) {
-    return fail("expected an integer from " + std::to_string(min) + " to " + std::to_string(max) + ", got " +
-                std::to_string(value));
+    return fail("expected an integer from " + std::to_string(min) + " to " + std::to_string(max) +
+                ", got " + std::to_string(value));
   }
   return value;
 }
@@ -92,7 +92,8 @@ Result<std::vector<std::pair<std::string, Cursor>>> Cursor::members() const {
   std::vector<std::pair<std::string, Cursor>> cursors;
   cursors.reserve(object->size());
   for (const Value::Member& member : *object) {
-    cursors.emplace_back(member.first, Cursor(member.second, member_path(path_, member.first), code_));
+    cursors.emplace_back(member.first,
+                         Cursor(member.second, member_path(path_, member.first), code_));
   }
   return cursors;
 }

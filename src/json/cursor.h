@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A typed view of a JSON value that knows its path, so that each message names the place: "inputs.x.dtype".
+// A typed view of a JSON value that knows its path, so that each message names the place:
+// "inputs.x.dtype".
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@ class Cursor {
   const std::string& path() const { return path_; }
 
   Result<std::string> string() const;
-  Result<double> number() const;             // finite by JSON
+  Result<double> number() const;  // finite by JSON
   Result<std::int64_t> integer(std::int64_t min, std::int64_t max) const;
   Result<bool> boolean() const;
-  Result<std::vector<Cursor>> items() const;                                  // of an array
-  Result<std::vector<std::pair<std::string, Cursor>>> members() const;       // of an object, in order
-  std::optional<Cursor> find(std::string_view key) const;                     // nothing when absent
+  Result<std::vector<Cursor>> items() const;                            // of an array
+  Result<std::vector<std::pair<std::string, Cursor>>> members() const;  // of an object, in order
+  std::optional<Cursor> find(std::string_view key) const;               // nothing when absent
   Result<Cursor> require(std::string_view key) const;
 
   // Every key must be one of `known`; the message lists the unknown ones and suggests a near name.

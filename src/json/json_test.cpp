@@ -26,11 +26,13 @@ TEST(JsonParse, KeepsOrderAndTypes) {
 
 TEST(JsonParse, NumbersAreJavaScriptDoubles) {
   EXPECT_EQ(*parse("9007199254740993").value().if_number(), 9007199254740992.0);
-  EXPECT_EQ(*parse("123456789012345678901234567890").value().if_number(), 123456789012345678901234567890.0);
+  EXPECT_EQ(*parse("123456789012345678901234567890").value().if_number(),
+            123456789012345678901234567890.0);
   EXPECT_EQ(*parse("0.1").value().if_number(), 0.1);
   for (const std::string_view text : {"-0", " -0 ", "-0.0", "[-0]", "[0,-0]"}) {
     const Value value = parse(text).value();
-    const double number = value.is_array() ? *value.if_array()->back().if_number() : *value.if_number();
+    const double number =
+        value.is_array() ? *value.if_array()->back().if_number() : *value.if_number();
     EXPECT_TRUE(std::signbit(number)) << text;
   }
   EXPECT_FALSE(std::signbit(*parse("[-10,0]").value().if_array()->back().if_number()));
@@ -69,12 +71,15 @@ TEST(JsonParse, LimitsDepthAndSize) {
 }
 
 TEST(JsonWrite, Canonical) {
-  EXPECT_EQ(write(Value("a\"\\\b\f\n\r\t\x01\x7f\xc3\xa9")), "\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f\xc3\xa9\"");
-  EXPECT_EQ(write(Value::array({std::nan(""), std::numeric_limits<double>::infinity(), 1e21, -0.0})),
-            "[null,null,1e+21,0]");
+  EXPECT_EQ(write(Value("a\"\\\b\f\n\r\t\x01\x7f\xc3\xa9")),
+            "\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f\xc3\xa9\"");
+  EXPECT_EQ(
+      write(Value::array({std::nan(""), std::numeric_limits<double>::infinity(), 1e21, -0.0})),
+      "[null,null,1e+21,0]");
   const Value value = parse(R"({"a":[1,2],"b":[[1],{}],"c":{},"d":[]})").value();
-  EXPECT_EQ(write(value, Style::kPretty),
-            "{\n  \"a\": [1, 2],\n  \"b\": [\n    [1],\n    {}\n  ],\n  \"c\": {},\n  \"d\": []\n}\n");
+  EXPECT_EQ(
+      write(value, Style::kPretty),
+      "{\n  \"a\": [1, 2],\n  \"b\": [\n    [1],\n    {}\n  ],\n  \"c\": {},\n  \"d\": []\n}\n");
   EXPECT_EQ(parse(write(value, Style::kPretty)).value(), value);
 }
 
@@ -86,7 +91,9 @@ TEST(JsonValue, SetReplacesOrAppends) {
 
 TEST(Cursor, NamesThePlace) {
   const Value value =
-      parse(R"({"inputs": {"x": {"dtype": 7}}, "list": [1, -2.5], "big": 1e300, "odd key": [true]})").value();
+      parse(
+          R"({"inputs": {"x": {"dtype": 7}}, "list": [1, -2.5], "big": 1e300, "odd key": [true]})")
+          .value();
   const Cursor root(value, "", "package/manifest");
   const Cursor x = root.require("inputs").value().require("x").value();
   EXPECT_EQ(x.require("dtype").value().string().error().message,
@@ -94,7 +101,8 @@ TEST(Cursor, NamesThePlace) {
   EXPECT_EQ(x.require("shape").error().message, "inputs.x: 'shape' is missing");
   const auto list = root.require("list").value().items().value();
   EXPECT_EQ(list[0].integer(0, 5).value(), 1);
-  EXPECT_EQ(list[0].integer(2, 5).error().message, "list[0]: expected an integer from 2 to 5, got 1");
+  EXPECT_EQ(list[0].integer(2, 5).error().message,
+            "list[0]: expected an integer from 2 to 5, got 1");
   EXPECT_EQ(list[1].integer(-5, 5).error().message, "list[1]: expected an integer, got -2.5");
   EXPECT_EQ(list[1].number().value(), -2.5);
   EXPECT_FALSE(root.require("big").value().integer(0, 5));

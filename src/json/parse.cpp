@@ -85,10 +85,12 @@ class Builder {
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...": the end is the news.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...":
+    // the end is the news.
     const std::string_view what = error.what();
     std::string_view tail = what;
-    if (const std::size_t at = what.find(": "); at != std::string_view::npos) tail = what.substr(at + 2);
+    if (const std::size_t at = what.find(": "); at != std::string_view::npos)
+      tail = what.substr(at + 2);
     if (tail.starts_with("syntax error ")) tail.remove_prefix(13);
     if (what.find("out_of_range") != std::string_view::npos) tail = "a number is too large";
     return refuse(std::string(tail));
@@ -114,7 +116,8 @@ class Builder {
     return !frame.keys.insert(name).second;
   }
 
-  // The library reads "-0" as the integer 0; JavaScript keeps the sign. It has read one byte beyond, unless at the end.
+  // The library reads "-0" as the integer 0; JavaScript keeps the sign. It has read one byte
+  // beyond, unless at the end.
   bool is_minus_zero() const {
     const auto read = static_cast<std::size_t>(*at_ - text_.data());
     const std::string_view seen = text_.substr(0, read);
@@ -188,8 +191,8 @@ Result<Value> parse(std::string_view text, const ParseLimits& limits) {
   const Feed begin(text.data(), &at);
   const Feed end(text.data() + text.size(), &at);
   if (nlohmann::json::sax_parse(begin, end, &builder)) return builder.take();
-  return failure("package/json",
-                 place(text, static_cast<std::size_t>(at - text.data())) + ": " + builder.problem());
+  return failure("package/json", place(text, static_cast<std::size_t>(at - text.data())) + ": " +
+                                     builder.problem());
 }
 
 }  // namespace wgk::json

@@ -4,7 +4,7 @@
 # with status 0, fails with any other, and is skipped with 77 (its last line then says why). To add a stage, write the
 # function and put the name where it belongs in STAGES. A stage sees WGK_TEST_FULL=1 when --full was given.
 
-STAGES=(format text includes generated build unit purity sanitizers dev)
+STAGES=(format text includes generated build unit differential purity sanitizers dev)
 
 stage_format() { cmd_fmt --check; }
 stage_text() { lint_text; }
@@ -44,6 +44,9 @@ stage_build() { build release all; }
 
 # GoogleTest programs beside the sources; those that need a device use the one that is there, llvmpipe if none.
 stage_unit() { inside ctest --test-dir build/release --output-on-failure -j 2 --no-tests=error; }
+
+# Random templates and expressions against the reference engine.
+stage_differential() { inside bash tests/differential/run.sh build/release; }
 
 stage_purity() {
   inside python3 tools/check_purity.py build/release && inside python3 tests/dev/check_purity_test.py

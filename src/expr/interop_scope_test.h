@@ -49,9 +49,10 @@ struct Corpus {
         const Json* found = source.find(key);
         return found == nullptr ? empty : *found;
       };
-      for (const auto& [key, value] : *map("derived").if_object()) scope->set(key, Value::from_json(value));
-      for (const std::string_view key : {"tunables", "dtypes", "logicalDtypes", "tensorDtypes", "ranks", "shapes",
-                                         "present", "args", "attrs", "repeat"}) {
+      for (const auto& [key, value] : *map("derived").if_object())
+        scope->set(key, Value::from_json(value));
+      for (const std::string_view key : {"tunables", "dtypes", "logicalDtypes", "tensorDtypes",
+                                         "ranks", "shapes", "present", "args", "attrs", "repeat"}) {
         scope->set(key, Value::from_json(map(key)));
       }
       scope->set("derive", Value::from_json(map("derived")));
@@ -66,7 +67,8 @@ struct Corpus {
       scope->set("device", value);
       scope->set("f16Ok", f16_ok(halves));
       if (const Json* declarations = source.find("resourceDeclarations")) {
-        const Value wgsl = Value::object({{"resourceDeclarations", Value::from_json(*declarations)}});
+        const Value wgsl =
+            Value::object({{"resourceDeclarations", Value::from_json(*declarations)}});
         scope->set("env", Value::object({{"device", value}, {"wgsl", wgsl}}));
       }
       scopes.emplace(name, std::move(scope));
