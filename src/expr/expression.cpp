@@ -160,10 +160,10 @@ Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) con
 }
 
 struct Rule::Node {
-  Json constant;                                      // of numbers, bools and null
-  std::optional<Expression> text;                     // of strings
-  std::vector<Node> items;                            // of lists
-  std::vector<std::pair<std::string, Node>> members;  // of objects
+  Json constant;                   // of numbers, bools and null
+  std::optional<Expression> text;  // of strings
+  std::vector<Node> items;         // of lists and objects
+  std::vector<std::string> keys;   // of objects, one for each item
 };
 
 namespace {
@@ -177,8 +177,10 @@ Node build(const Json& source) {
   } else if (const Json::Array* array = source.if_array()) {
     for (const Json& item : *array) node.items.push_back(build<Node>(item));
   } else if (const Json::Object* object = source.if_object()) {
-    for (const Json::Member& member : *object)
-      node.members.emplace_back(member.first, build<Node>(member.second));
+    for (const auto& [key, value] : *object) {
+      node.keys.push_back(key);
+      node.items.push_back(build<Node>(value));
+    }
   }
   return node;
 }
@@ -187,7 +189,6 @@ template <class Node, class Visit>
 void each_expression(const Node& node, Visit visit) {
   if (node.text) visit(*node.text);
   for (const Node& item : node.items) each_expression(item, visit);
-  for (const auto& member : node.members) each_expression(member.second, visit);
 }
 
 template <class Node>
@@ -204,10 +205,10 @@ Result<Value> evaluate_rule(const Node& node, const Scope& scope, const Limits& 
   }
   if (node.constant.is_object()) {
     std::vector<std::pair<std::string, Value>> members;
-    for (const auto& [key, item] : node.members) {
-      Result<Value> value = evaluate_rule(item, scope, limits);
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      Result<Value> value = evaluate_rule(node.items[i], scope, limits);
       if (!value) return value;
-      members.emplace_back(key, *std::move(value));
+      members.emplace_back(node.keys[i], *std::move(value));
     }
     return Value::object(std::move(members));
   }

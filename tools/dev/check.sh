@@ -61,11 +61,13 @@ fuzz_targets() {
 
 # fuzz_one TARGET SECONDS: fuzzes one target; new inputs, findings and the log go to build/fuzz.
 fuzz_one() {
-  local target=$1 seconds=$2 dir=build/fuzz args=()
+  local target=$1 seconds=$2 dir=build/fuzz seeds args=()
   mkdir -p "$REPO/$dir/corpus/$target" "$REPO/$dir/findings" "$REPO/$dir/logs"
   [ ! -e "$REPO/tests/fuzz/$target.dict" ] || args+=("-dict=tests/fuzz/$target.dict")
   args+=("$dir/corpus/$target")
-  [ ! -d "$REPO/tests/fuzz/corpus/$target" ] || args+=("tests/fuzz/corpus/$target")
+  for seeds in "tests/fuzz/corpus/$target" "$dir/seeds/$target"; do
+    [ ! -d "$REPO/$seeds" ] || args+=("$seeds")
+  done
   inside "$dir/fuzzers/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$dir/findings/$target-" "${args[@]}" >"$REPO/$dir/logs/$target.log" 2>&1 </dev/null
 }
@@ -116,9 +118,9 @@ fuzz_all() {
 fuzz_merge() {
   local target
   for target; do
-    [ -d "$REPO/build/fuzz/corpus/$target" ] || continue
-    mkdir -p "$REPO/tests/fuzz/corpus/$target"
-    inside "build/fuzz/fuzzers/$target" -merge=1 "tests/fuzz/corpus/$target" "build/fuzz/corpus/$target" 2>&1 | tail -n 1 >&2
+    mkdir -p "$REPO/tests/fuzz/corpus/$target" "$REPO/build/fuzz/corpus/$target"
+    inside "build/fuzz/fuzzers/$target" -merge=1 "tests/fuzz/corpus/$target" "build/fuzz/seeds/$target" "build/fuzz/corpus/$target" \
+      2>&1 | tail -n 1 >&2
   done
 }
 
@@ -140,6 +142,7 @@ cmd_fuzz() {
   done
   need check
   build fuzz all || exit 1
+  inside python3 tests/fuzz/seeds.py build/fuzz/seeds || exit 1
   [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(fuzz_targets)
   for target in "${targets[@]}"; do
     [ -x "$REPO/build/fuzz/fuzzers/$target" ] || usage_error "fuzz: no target '$target'; there are: $(fuzz_targets | tr '\n' ' ')"
