@@ -119,7 +119,7 @@ fuzz_merge() {
   local target
   for target; do
     mkdir -p "$REPO/tests/fuzz/corpus/$target" "$REPO/build/fuzz/corpus/$target"
-    inside "build/fuzz/fuzzers/$target" -merge=1 "tests/fuzz/corpus/$target" "build/fuzz/seeds/$target" "build/fuzz/corpus/$target" \
+    inside "build/fuzz/fuzzers/$target" -set_cover_merge=1 -use_counters=0 "tests/fuzz/corpus/$target" "build/fuzz/seeds/$target" "build/fuzz/corpus/$target" \
       2>&1 | tail -n 1 >&2
   done
 }

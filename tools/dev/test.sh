@@ -52,15 +52,24 @@ stage_purity() {
   inside python3 tools/check_purity.py build/release && inside python3 tests/dev/check_purity_test.py
 }
 
-# The pure core under the address and undefined-behaviour sanitizers.
+# The pure core under the address and undefined-behaviour sanitizers: its tests, and the inputs of its fuzz targets.
 stage_sanitizers() {
-  local module test tests=()
+  local module test tests=() replays=()
   for module in base json expr jinja package plan; do
     ! compgen -G "$REPO/src/$module/*_test.cpp" >/dev/null || tests+=("${module}_test")
+    for test in "$REPO/src/$module"/*_fuzz.cpp; do
+      [ ! -e "$test" ] || replays+=("$(basename "$test" .cpp)")
+    done
   done
-  build asan "${tests[@]}" || return 1
+  build asan "${tests[@]}" "${replays[@]/%/_replay}" || return 1
   for test in "${tests[@]}"; do
     inside env UBSAN_OPTIONS=print_stacktrace=1 "build/asan/$test" --gtest_brief=1 || return 1
+  done
+  inside python3 tests/fuzz/seeds.py build/test/seeds || return 1
+  for test in "${replays[@]}"; do
+    say "replaying the inputs of $test"
+    inside "build/asan/${test}_replay" "tests/fuzz/corpus/$test" "build/test/seeds/$test" >"$REPO/build/test/$test.log" 2>&1 ||
+      { tail -n 40 "$REPO/build/test/$test.log" && return 1; }
   done
 }
 
