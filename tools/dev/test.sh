@@ -48,6 +48,9 @@ stage_unit() { inside ctest --test-dir build/release --output-on-failure -j 2 --
 # Random templates and expressions against the reference engine.
 stage_differential() { inside bash tests/differential/run.sh build/release; }
 
+# Random templates and expressions against the reference engine of npm, where npm can fetch it.
+stage_differential() { inside tests/differential/run.sh build/release "$([ "$WGK_TEST_FULL" = 1 ] && echo 100000 || echo 12000)"; }
+
 stage_purity() {
   inside python3 tools/check_purity.py build/release && inside python3 tests/dev/check_purity_test.py
 }
