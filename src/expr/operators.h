@@ -40,6 +40,7 @@ struct JsonFormat {
   bool has_separators = false;
   std::string item_separator = {};
   std::string key_separator = {};
+  char open = '[', close = ']';  // of lists
 };
 // As the filter `tojson`. `textless` is set when the result is a string without text.
 bool append_json(CallContext& call, const Value& value, const JsonFormat& format, std::string& out,

@@ -126,7 +126,7 @@ class JsonPrinter {
   bool print_list(const Array& array, std::size_t depth) {
     const bool spread = format_.indent != 0;
     bool textless = false;
-    out_ += '[';
+    out_ += format_.open;
     if (spread && !new_line(depth + 1)) return false;
     for (std::size_t i = 0; i < array.items.size(); ++i) {
       if (i != 0) {
@@ -136,7 +136,7 @@ class JsonPrinter {
       if (!print(array.items[i], depth + 1, textless)) return false;
     }
     if (spread && !new_line(depth)) return false;
-    out_ += ']';
+    out_ += format_.close;
     return true;
   }
 

@@ -41,8 +41,8 @@ class Renderer::InFrame {
 };
 
 Renderer::Renderer(const Tree& tree, std::string_view source, std::span<const Value* const> names,
-                   const expr::Limits& limits)
-    : Evaluator(tree.ast, names, limits), tree_(tree), source_(source) {
+                   const expr::Limits& limits, ListStyle lists)
+    : Evaluator(tree.ast, names, limits), tree_(tree), source_(source), lists_(lists) {
   frame_ = std::make_shared<Frame>();
   for (expr::NameId id = 0; id < tree.ast.names.size(); ++id) {
     const std::string& name = tree.ast.names[id].text;
@@ -131,7 +131,13 @@ bool Renderer::run_statement(StatementId id) {
 
 bool Renderer::print(const Value& value) {
   if (value.is_undefined() || value.is_null()) return true;
-  return expr::append_printed(*this, value, out_);
+  if (lists_ == ListStyle::kBrackets || value.if_array() == nullptr) return expr::append_printed(*this, value, out_);
+  expr::JsonFormat format;
+  format.undefined_is_null = false;
+  format.open = '(';
+  format.close = ')';
+  bool textless = false;
+  return expr::append_json(*this, value, format, out_, textless);
 }
 
 bool Renderer::capture(Block block, Value& result) {

@@ -11,6 +11,7 @@
 
 #include "expr/evaluator.h"
 #include "jinja/statements.h"
+#include "jinja/template.h"
 
 namespace wgk::jinja {
 
@@ -18,7 +19,7 @@ class Renderer final : public expr::Evaluator {
  public:
   // `names` as for Evaluator.
   Renderer(const Tree& tree, std::string_view source, std::span<const expr::Value* const> names,
-           const expr::Limits& limits);
+           const expr::Limits& limits, ListStyle lists);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
   ~Renderer() override;
@@ -59,6 +60,7 @@ class Renderer final : public expr::Evaluator {
   const Tree& tree_;
   std::string_view source_;
   std::string out_;
+  ListStyle lists_;
   std::size_t macro_depth_ = 0;
   expr::NameId loop_name_ = expr::kNothing;  // nothing: the template never says `loop`
   expr::NameId caller_name_ = expr::kNothing;

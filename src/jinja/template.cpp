@@ -67,7 +67,7 @@ const std::vector<std::string>& Template::assigned_names() const {
   return parsed_->assigned_names;
 }
 
-Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits) const {
+Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits, ListStyle lists) const {
   const Tree& tree = parsed_->tree;
   std::vector<const expr::Value*> names(tree.ast.names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -76,7 +76,7 @@ Result<std::string> Template::render(const expr::Scope& scope, const expr::Limit
     if (names[i] == nullptr) names[i] = expr::engine_global(name.text);
     if (names[i] == nullptr) names[i] = expr::literal_name(name.text);
   }
-  Renderer renderer(tree, parsed_->source.text(), names, limits);
+  Renderer renderer(tree, parsed_->source.text(), names, limits, lists);
   if (renderer.run()) return expr::well_formed(renderer.take());
   Error error = renderer.error();
   if (error.code.empty()) error.code = "template/type";

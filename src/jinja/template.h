@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,9 @@ struct Expanded {
 Result<Expanded> expand(std::string_view path, const Loader& loader,
                         const expr::Limits& limits = {});
 
+// How printed lists look: as in the reference, or as shapes stand in messages.
+enum class ListStyle : std::uint8_t { kBrackets, kParentheses };
+
 // A parsed template, immutable, used by many renderings.
 class Template {
  public:
@@ -52,7 +56,8 @@ class Template {
                                const expr::Limits& limits = {});
 
   // The rendered text. Unknown names print nothing, as in the reference.
-  Result<std::string> render(const expr::Scope& scope, const expr::Limits& limits = {}) const;
+  Result<std::string> render(const expr::Scope& scope, const expr::Limits& limits = {},
+                             ListStyle lists = ListStyle::kBrackets) const;
 
   // Names that may be read from the scope (static analysis; a superset), for memoising renderings.
   const std::vector<std::string>& free_names() const;

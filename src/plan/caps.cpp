@@ -14,40 +14,40 @@ namespace {
 constexpr std::string_view kCode = "io/format";
 constexpr std::string_view kWorkgroupsPerDimension = "maxComputeWorkgroupsPerDimension";
 
-// Sorted. The limits ...InVertexStage and ...InFragmentStage have no default on purpose (format.md b.9).
+// In WebGPU's order, in which expressions see them. The limits ...InVertexStage and ...InFragmentStage have no default on purpose (format.md b.9).
 constexpr auto kDefaultLimits = std::to_array<std::pair<std::string_view, double>>({
+    {"maxTextureDimension1D", 8192},
+    {"maxTextureDimension2D", 8192},
+    {"maxTextureDimension3D", 2048},
+    {"maxTextureArrayLayers", 256},
     {"maxBindGroups", 4},
     {"maxBindGroupsPlusVertexBuffers", 24},
     {"maxBindingsPerBindGroup", 1000},
+    {"maxDynamicUniformBuffersPerPipelineLayout", 8},
+    {"maxDynamicStorageBuffersPerPipelineLayout", 4},
+    {"maxSampledTexturesPerShaderStage", 16},
+    {"maxSamplersPerShaderStage", 16},
+    {"maxStorageBuffersPerShaderStage", 10},
+    {"maxStorageTexturesPerShaderStage", 4},
+    {"maxUniformBuffersPerShaderStage", 12},
+    {"maxUniformBufferBindingSize", 65536},
+    {"maxStorageBufferBindingSize", 134217728},
+    {"minUniformBufferOffsetAlignment", 256},
+    {"minStorageBufferOffsetAlignment", 256},
+    {"maxVertexBuffers", 8},
     {"maxBufferSize", 268435456},
-    {"maxColorAttachmentBytesPerSample", 32},
+    {"maxVertexAttributes", 16},
+    {"maxVertexBufferArrayStride", 2048},
+    {"maxInterStageShaderVariables", 16},
     {"maxColorAttachments", 8},
+    {"maxColorAttachmentBytesPerSample", 32},
     {"maxComputeInvocationsPerWorkgroup", 256},
     {"maxComputeWorkgroupSizeX", 256},
     {"maxComputeWorkgroupSizeY", 256},
     {"maxComputeWorkgroupSizeZ", 64},
     {"maxComputeWorkgroupStorageSize", 16384},
     {"maxComputeWorkgroupsPerDimension", 65535},
-    {"maxDynamicStorageBuffersPerPipelineLayout", 4},
-    {"maxDynamicUniformBuffersPerPipelineLayout", 8},
     {"maxImmediateSize", 0},
-    {"maxInterStageShaderVariables", 16},
-    {"maxSampledTexturesPerShaderStage", 16},
-    {"maxSamplersPerShaderStage", 16},
-    {"maxStorageBufferBindingSize", 134217728},
-    {"maxStorageBuffersPerShaderStage", 10},
-    {"maxStorageTexturesPerShaderStage", 4},
-    {"maxTextureArrayLayers", 256},
-    {"maxTextureDimension1D", 8192},
-    {"maxTextureDimension2D", 8192},
-    {"maxTextureDimension3D", 2048},
-    {"maxUniformBufferBindingSize", 65536},
-    {"maxUniformBuffersPerShaderStage", 12},
-    {"maxVertexAttributes", 16},
-    {"maxVertexBufferArrayStride", 2048},
-    {"maxVertexBuffers", 8},
-    {"minStorageBufferOffsetAlignment", 256},
-    {"minUniformBufferOffsetAlignment", 256},
 });
 
 Result<std::vector<std::string>> read_names(const json::Cursor& owner, std::string_view key) {
@@ -165,8 +165,8 @@ std::optional<double> DeviceCaps::limit(std::string_view limit_name) const {
       reported != limits.end()) {
     value = reported->second;
   } else {
-    const auto known = std::ranges::lower_bound(kDefaultLimits, limit_name, {}, &std::pair<std::string_view, double>::first);
-    if (known != kDefaultLimits.end() && known->first == limit_name) value = known->second;
+    const auto known = std::ranges::find(kDefaultLimits, limit_name, &std::pair<std::string_view, double>::first);
+    if (known != kDefaultLimits.end()) value = known->second;
   }
   if (value && limit_name == kWorkgroupsPerDimension) value = std::min(*value, planning::kFoldWidth);
   return value;
@@ -229,15 +229,14 @@ Json DeviceCaps::to_json() const {
 namespace planning {
 
 std::vector<std::pair<std::string, double>> all_limits(const DeviceCaps& caps) {
-  std::vector<std::pair<std::string, double>> merged = caps.limits;
-  for (const auto& [name, value] : kDefaultLimits) {
-    if (std::ranges::find(merged, name, &std::pair<std::string, double>::first) == merged.end()) merged.emplace_back(name, value);
+  std::vector<std::pair<std::string, double>> all;
+  for (const auto& [name, value] : kDefaultLimits) all.emplace_back(name, *caps.limit(name));
+  for (const auto& [name, value] : caps.limits) {
+    if (std::ranges::find(kDefaultLimits, name, &std::pair<std::string_view, double>::first) == kDefaultLimits.end()) {
+      all.emplace_back(name, value);
+    }
   }
-  for (auto& [name, value] : merged) {
-    if (name == kWorkgroupsPerDimension) value = std::min(value, kFoldWidth);
-  }
-  std::ranges::sort(merged);
-  return merged;
+  return all;
 }
 
 std::vector<SubgroupMatrixConfig> usable_matrix_configs(const DeviceCaps& caps) {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/index.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace wgk::planning {
+namespace {
+
+using package::Pass;
+using package::Step;
+
+void count_bindings(const std::vector<Step>& steps, VariantIndex& counts) {
+  for (const Step& step : steps) {
+    if (const auto* group = std::get_if<std::shared_ptr<const package::Repeat>>(&step)) {
+      count_bindings((*group)->steps, counts);
+      continue;
+    }
+    std::size_t uniforms = 0;
+    const auto& bindings = std::get<Pass>(step).bindings;
+    for (const package::BindingEntry& entry : bindings) uniforms += is_uniform(entry) ? 1 : 0;
+    counts.uniform_bindings = std::max(counts.uniform_bindings, uniforms);
+    counts.storage_bindings = std::max(counts.storage_bindings, bindings.size() - uniforms);
+  }
+}
+
+bool mentions(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+bool mentions_derive(const package::Named<expr::Rule>& rules) {
+  return std::ranges::any_of(rules, [](const auto& rule) { return mentions(rule.second.free_names(), "derive"); });
+}
+
+bool mentions_derive(const package::BindingEntry& entry) {
+  return std::ranges::any_of(entry.fields, [](const package::Field& field) {
+    return (field.value && mentions(field.value->free_names(), "derive")) ||
+           (field.default_value && mentions(field.default_value->free_names(), "derive"));
+  });
+}
+
+bool mentions_derive(const std::vector<Step>& steps) {
+  const auto rule = [](const expr::Rule& source) { return mentions(source.free_names(), "derive"); };
+  return std::ranges::any_of(steps, [&rule](const Step& step) {
+    if (const auto* group = std::get_if<std::shared_ptr<const package::Repeat>>(&step)) {
+      return rule((*group)->count) || mentions_derive((*group)->steps);
+    }
+    const Pass& pass = std::get<Pass>(step);
+    const package::Dispatch& dispatch = pass.dispatch;
+    return mentions_derive(pass.derive) || mentions_derive(pass.profile) || rule(dispatch.x) || rule(dispatch.y) || rule(dispatch.z) ||
+           rule(dispatch.threads) || rule(dispatch.workgroup_size) || rule(dispatch.workgroups) ||
+           std::ranges::any_of(pass.bindings, [](const package::BindingEntry& entry) { return mentions_derive(entry); });
+  });
+}
+
+bool mentions_derive(const package::Variant& variant) {
+  const auto clause = [](const expr::Expression& expression) { return mentions(expression.free_names(), "derive"); };
+  return std::ranges::any_of(variant.when, clause) || std::ranges::any_of(variant.demote_when, clause) ||
+         mentions_derive(variant.derive) || mentions_derive(variant.steps) ||
+         std::ranges::any_of(variant.intermediates,
+                             [](const package::Intermediate& scratch) { return mentions(scratch.shape.free_names(), "derive"); });
+}
+
+bool mentions_derive(const package::Contract& contract) {
+  const auto rule = [](const package::ContractRule& entry) {
+    return mentions(entry.require.free_names(), "derive") || (entry.when && mentions(entry.when->free_names(), "derive")) ||
+           mentions(entry.message.free_names(), "derive");
+  };
+  const auto bound = [](const std::optional<expr::Rule>& value) { return value && mentions(value->free_names(), "derive"); };
+  const auto value = [&bound](const package::ValueRule& entry) {
+    return (entry.when && mentions(entry.when->free_names(), "derive")) || bound(entry.min) || bound(entry.max) || bound(entry.below) ||
+           mentions(entry.message.free_names(), "derive");
+  };
+  return std::ranges::any_of(contract.rules, rule) || std::ranges::any_of(contract.values, value);
+}
+
+bool mentions_derive(const package::Package& source) {
+  const package::Manifest& manifest = source.manifest;
+  if (mentions_derive(manifest.derive)) return true;
+  if (std::ranges::any_of(manifest.variants, [](const package::Variant& variant) { return mentions_derive(variant); })) return true;
+  if (source.contract && mentions_derive(*source.contract)) return true;
+  return std::ranges::any_of(source.templates, [](const auto& file) {
+    return file.second.has_value() && mentions((*file.second)->free_names(), "derive");
+  });
+}
+
+// Manifest derives that the outputs' shape rules mention, directly or through other derives.
+std::vector<std::size_t> reached_derives(const package::Manifest& manifest) {
+  std::vector<std::string> wanted;
+  for (const package::Port& port : manifest.outputs) {
+    if (!port.shape) continue;
+    for (const std::string& name : port.shape->free_names()) wanted.push_back(name);
+  }
+  const bool all = mentions(wanted, "derive");
+  std::vector<std::size_t> reached;
+  // Backwards: a derive sees only those before it.
+  for (std::size_t i = manifest.derive.size(); i-- > 0;) {
+    const auto& [name, rule] = manifest.derive[i];
+    if (!all && !mentions(wanted, name)) continue;
+    reached.push_back(i);
+    for (const std::string& free : rule.free_names()) {
+      if (free == "derive") return [&manifest] {
+        std::vector<std::size_t> every(manifest.derive.size());
+        std::iota(every.begin(), every.end(), std::size_t{0});
+        return every;
+      }();
+      wanted.push_back(free);
+    }
+  }
+  std::ranges::reverse(reached);
+  return reached;
+}
+
+std::optional<std::size_t> find_named(const std::vector<PortIndex>& ports, const package::Port* PortIndex::* side, std::string_view name) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].*side != nullptr && (ports[i].*side)->key == name) return i;
+  }
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].*side != nullptr && !name.empty() && (ports[i].*side)->onnx == name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_uniform(const package::BindingEntry& entry) {
+  if (entry.buffer) return *entry.buffer == package::BufferType::kUniform;
+  return !entry.fields.empty();
+}
+
+PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
+  const package::Manifest& manifest = source.manifest;
+  for (const package::Port& port : manifest.inputs) ports.push_back({&port, nullptr});
+  for (const package::Port& port : manifest.outputs) {
+    const auto same = std::ranges::find(ports, port.key, [](const PortIndex& entry) -> const std::string& { return entry.key(); });
+    outputs.push_back(static_cast<std::size_t>(same - ports.begin()));
+    if (same == ports.end()) {
+      ports.push_back({nullptr, &port});
+    } else {
+      same->output = &port;
+    }
+  }
+  for (const package::Variant& variant : manifest.variants) count_bindings(variant.steps, variants.emplace_back());
+  order.resize(manifest.variants.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&manifest](std::size_t a, std::size_t b) {
+    return manifest.variants[a].priority > manifest.variants[b].priority;
+  });
+  inference_derives = reached_derives(manifest);
+  uses_derive_object = mentions_derive(source);
+}
+
+std::optional<std::size_t> PackageIndex::find_input(std::string_view name) const { return find_named(ports, &PortIndex::input, name); }
+
+std::optional<std::size_t> PackageIndex::find_output(std::string_view name) const { return find_named(ports, &PortIndex::output, name); }
+
+std::optional<std::size_t> PackageIndex::find_port(std::string_view key) const {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].key() == key) return i;
+  }
+  return std::nullopt;
+}
+
+const std::vector<DType>* PackageIndex::constraint(std::string_view variable) const {
+  for (const auto& [name, dtypes] : manifest().type_constraints) {
+    if (name == variable) return &dtypes;
+  }
+  return nullptr;
+}
+
+std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+std::string quoted(const package::Port& port) {
+  if (port.onnx.empty() || port.onnx == port.key) return quoted(port.key);
+  return quoted(port.key) + " (" + port.onnx + ")";
+}
+
+}  // namespace wgk::planning

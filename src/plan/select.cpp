@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/select.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/number.h"
+
+namespace wgk::planning {
+namespace {
+
+using package::Expression;
+using package::Variant;
+
+bool is_true(const expr::Value& value) { return value.if_bool() != nullptr && *value.if_bool(); }
+
+bool matches(const package::MatrixPattern& pattern, const SubgroupMatrixConfig& config) {
+  return (!pattern.component_type || *pattern.component_type == config.component_type) &&
+         (!pattern.result_component_type || *pattern.result_component_type == config.result_component_type) &&
+         (!pattern.m || *pattern.m == config.m) && (!pattern.n || *pattern.n == config.n) && (!pattern.k || *pattern.k == config.k);
+}
+
+std::string pattern_text(const package::MatrixPattern& pattern) {
+  std::string text = pattern.component_type.value_or("any type");
+  if (pattern.result_component_type) text += " to " + *pattern.result_component_type;
+  if (!pattern.m && !pattern.n && !pattern.k) return text;
+  const auto size = [](const std::optional<int>& value) { return value ? std::to_string(*value) : std::string("?"); };
+  return text + " " + size(pattern.m) + "x" + size(pattern.n) + "x" + size(pattern.k);
+}
+
+class Judge {
+ public:
+  Judge(const SelectContext& context, bool reasons) : context_(context), reasons_(reasons) {}
+
+  Decision judge(std::size_t at, const Selection* earlier) const {
+    const Variant& variant = context_.index.manifest().variants[at];
+    Decision decision;
+    const bool fits = check_requires(variant, decision) && check_bindings(at, decision) && check_when(variant, decision) &&
+                      (earlier == nullptr || check_superseded(variant, *earlier, decision)) && check_broken(variant, decision);
+    if (fits) check_demotion(variant, decision);
+    return decision;
+  }
+
+ private:
+  template <class Reason>
+  bool refuse(Decision& decision, Verdict verdict, Reason reason) const {
+    decision.verdict = verdict;
+    if (reasons_) decision.reason = reason();
+    return false;
+  }
+
+  bool check_requires(const Variant& variant, Decision& decision) const {
+    const package::Requires& needs = variant.requirements;
+    for (const std::string& feature : needs.features) {
+      if (context_.caps.has_feature(feature)) continue;
+      return refuse(decision, Verdict::kRequires, [&] { return "needs feature " + quoted(feature) + ", which the device lacks"; });
+    }
+    for (const auto& [name, needed] : needs.limits) {
+      const auto given = context_.caps.limit(name);
+      if (given && *given >= needed) continue;
+      return refuse(decision, Verdict::kRequires, [&] {
+        return "needs limit " + quoted(name) + " of " + number_text(needed) + "; the device " +
+               (given ? "has " + number_text(*given) : "does not report it");
+      });
+    }
+    if (needs.subgroup_min_size && context_.caps.subgroup_min_size.value_or(0) < *needs.subgroup_min_size) {
+      return refuse(decision, Verdict::kRequires, [&] {
+        const auto& given = context_.caps.subgroup_min_size;
+        return "needs subgroups of at least " + std::to_string(*needs.subgroup_min_size) + "; the device " +
+               (given ? "has " + std::to_string(*given) : "reports no subgroup size");
+      });
+    }
+    return check_matrices(needs, decision);
+  }
+
+  bool check_matrices(const package::Requires& needs, Decision& decision) const {
+    if (needs.matrix_configs.empty() || !context_.caps.subgroup_matrix_configs) return true;
+    for (const package::MatrixPattern& pattern : needs.matrix_configs) {
+      for (const SubgroupMatrixConfig& config : context_.matrix_configs) {
+        if (matches(pattern, config)) return true;
+      }
+    }
+    return refuse(decision, Verdict::kRequires, [&] {
+      std::string wanted;
+      for (const auto& pattern : needs.matrix_configs) wanted += (wanted.empty() ? "" : ", or ") + pattern_text(pattern);
+      return "needs subgroup matrices " + wanted + ", which the device does not offer";
+    });
+  }
+
+  bool check_bindings(std::size_t at, Decision& decision) const {
+    const VariantIndex& counts = context_.index.variants[at];
+    for (const auto& [limit, needed, kind] : {std::tuple{"maxStorageBuffersPerShaderStage", counts.storage_bindings, "storage"},
+                                              std::tuple{"maxUniformBuffersPerShaderStage", counts.uniform_bindings, "uniform"}}) {
+      const double given = context_.caps.limit(limit).value_or(0);
+      if (static_cast<double>(needed) <= given) continue;
+      return refuse(decision, Verdict::kBindings, [&, limit = limit, needed = needed, kind = kind] {
+        return "a pass binds " + std::to_string(needed) + " " + kind + " buffers; " + quoted(limit) + " is " + number_text(given);
+      });
+    }
+    return true;
+  }
+
+  bool check_when(const Variant& variant, Decision& decision) const {
+    for (const Expression& clause : variant.when) {
+      const auto value = clause.evaluate(context_.scope, context_.limits);
+      if (!value) {
+        return refuse(decision, Verdict::kError, [&] { return "clause " + quoted(clause.text()) + " fails: " + value.error().message; });
+      }
+      if (!is_true(*value)) {
+        return refuse(decision, Verdict::kWhen, [&] { return clause.explain_not_true(context_.scope); });
+      }
+    }
+    return true;
+  }
+
+  bool check_superseded(const Variant& variant, const Selection& earlier, Decision& decision) const {
+    const auto& variants = context_.index.manifest().variants;
+    for (const std::string& id : variant.superseded_by) {
+      const auto better = std::ranges::find(variants, id, &Variant::id);
+      if (better == variants.end()) continue;
+      const auto& known = earlier.decisions[static_cast<std::size_t>(better - variants.begin())];
+      if (!known || known->verdict != Verdict::kEligible) continue;
+      return refuse(decision, Verdict::kSuperseded, [&] { return "superseded by " + quoted(id) + ", which fits"; });
+    }
+    return true;
+  }
+
+  bool check_broken(const Variant& variant, Decision& decision) const {
+    for (const std::string& construct : context_.caps.wgsl_compile_failures) {
+      if (!context_.rendered_has || !context_.rendered_has(variant, construct)) continue;
+      return refuse(decision, Verdict::kBroken,
+                    [&] { return "its shader uses " + quoted(construct) + ", which this device does not compile"; });
+    }
+    return true;
+  }
+
+  void check_demotion(const Variant& variant, Decision& decision) const {
+    for (const Expression& clause : variant.demote_when) {
+      const auto value = clause.evaluate(context_.scope, context_.limits);
+      if (!value) {
+        refuse(decision, Verdict::kDemoteError,
+               [&] { return "demoting clause " + quoted(clause.text()) + " fails: " + value.error().message; });
+        return;
+      }
+      if (is_true(*value)) {
+        refuse(decision, Verdict::kDemoted, [&] { return "fall-back only: " + quoted(clause.text()) + " is true"; });
+        return;
+      }
+    }
+  }
+
+  const SelectContext& context_;
+  bool reasons_;
+};
+
+}  // namespace
+
+std::string_view text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kEligible:
+      return "eligible";
+    case Verdict::kDemoted:
+      return "demoted";
+    case Verdict::kRequires:
+      return "requires";
+    case Verdict::kBindings:
+      return "bindings";
+    case Verdict::kWhen:
+      return "when";
+    case Verdict::kError:
+      return "error";
+    case Verdict::kSuperseded:
+      return "superseded";
+    case Verdict::kBroken:
+      return "broken";
+    case Verdict::kDemoteError:
+      break;
+  }
+  return "demote-error";
+}
+
+Selection select(const SelectContext& context, bool all, bool reasons) {
+  const Judge judge(context, reasons);
+  Selection selection;
+  selection.decisions.resize(context.index.variants.size());
+  std::optional<std::size_t> fall_back;
+  for (const std::size_t at : context.index.order) {
+    const Decision& decision = selection.decisions[at].emplace(judge.judge(at, &selection));
+    if (decision.verdict == Verdict::kDemoted && !fall_back) fall_back = at;
+    if (decision.verdict != Verdict::kEligible || selection.selected) continue;
+    selection.selected = at;
+    if (!all) return selection;
+  }
+  if (!selection.selected) selection.selected = fall_back;
+  return selection;
+}
+
+Decision judge(const SelectContext& context, std::size_t variant) { return Judge(context, true).judge(variant, nullptr); }
+
+Error no_variant(const PackageIndex& index, const Selection& selection) {
+  std::string message = "no variant of " + index.manifest().op_id() + " fits: ";
+  for (std::size_t i = 0; i < selection.decisions.size(); ++i) {
+    const auto& decision = selection.decisions[i];
+    message += (i == 0 ? "" : "; ") + index.manifest().variants[i].id + ": " + (decision ? decision->reason : "not judged");
+  }
+  return Error{"select/none", std::move(message)};
+}
+
+}  // namespace wgk::planning

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which variants fit, and why the others do not (format.md b.5).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/expression.h"
+#include "plan/index.h"
+#include "wgk/device_caps.h"
+
+namespace wgk::planning {
+
+enum class Verdict : std::uint8_t { kEligible, kDemoted, kRequires, kBindings, kWhen, kError, kSuperseded, kBroken, kDemoteError };
+
+std::string_view text(Verdict verdict);
+
+struct Decision {
+  Verdict verdict = Verdict::kEligible;
+  std::string reason;  // empty when eligible, and when no reasons were asked for
+};
+
+// Everything that judging variants needs. `rendered_has` says whether the rendered text of a variant uses a construct; a variant that cannot be
+// rendered counts as free of it.
+struct SelectContext {
+  const PackageIndex& index;
+  const DeviceCaps& caps;
+  const std::vector<SubgroupMatrixConfig>& matrix_configs;  // usable ones
+  const expr::Scope& scope;                                 // with the manifest's derives
+  const expr::Limits& limits;
+  std::function<bool(const package::Variant&, std::string_view construct)> rendered_has;
+};
+
+struct Selection {
+  std::vector<std::optional<Decision>> decisions;  // manifest order; nothing: not looked at
+  std::optional<std::size_t> selected;
+};
+
+// Judges variants in order of priority. Stops at the winner unless `all`; gives reasons only when asked.
+Selection select(const SelectContext& context, bool all, bool reasons);
+
+// Judges one variant for itself; `supersededBy` is not looked at.
+Decision judge(const SelectContext& context, std::size_t variant);
+
+// "select/none" with each variant's reason, in manifest order.
+Error no_variant(const PackageIndex& index, const Selection& selection);
+
+}  // namespace wgk::planning

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/session.h"
+
+#include <utility>
+
+#include "base/try.h"
+#include "plan/infer.h"
+
+namespace wgk::planning {
+
+Session::Session(const Site& site, const Request& request)
+    : site_(site),
+      checked_(check(site.index, request)),
+      scope_(site.index, checked_.bound),
+      level_(scope_.scope(), nullptr, site.index.uses_derive_object) {
+  append(std::move(checked_.violations));
+  append(check_host_data(site.index, checked_.bound));
+  std::vector<Error> not_inferred = infer(site.index, checked_.bound, scope_, site.limits);
+  scope_.enter_run(site.index, checked_.bound);
+  site.device.add_to(level_.scope());
+  Status derived = level_.evaluate(site.index.manifest().derive, site.limits, true);
+  // On an unsound request everything below would only repeat what is known.
+  if (!checked_.sound) return;
+  const std::size_t before = violations_.size();
+  if (const auto& contract = site.index.package->contract) {
+    RuleReport report = apply_contract(*contract, site.index, checked_.bound, level_.scope(), site.limits);
+    append(std::move(report.violations));
+    notes_ = std::move(report.notes);
+  }
+  // Where the contract has said what is wrong, failures of shape rules and derives are only its echo.
+  if (violations_.size() > before) return;
+  append(std::move(not_inferred));
+  append(check_tensor_sizes(make_context()));
+  if (!derived && violations_.empty()) violations_.push_back(std::move(derived.error()));
+}
+
+void Session::append(std::vector<Error> errors) {
+  for (Error& error : errors) violations_.push_back(std::move(error));
+}
+
+MakeContext Session::make_context() const {
+  return {site_.index, checked_.bound, site_.caps, site_.device, level_, site_.limits, site_.options, site_.cache};
+}
+
+SelectContext Session::select_context() const {
+  return {site_.index, site_.caps, site_.matrix_configs, level_.scope(), site_.limits,
+          [this](const package::Variant& variant, std::string_view construct) { return rendered_has(make_context(), variant, construct); }};
+}
+
+Selection Session::judge_all(bool all, bool reasons) const { return select(select_context(), all, reasons); }
+
+Result<const package::Variant*> Session::choose(const Selection* selection) const {
+  const auto& variants = site_.index.manifest().variants;
+  if (const package::Variant* forced = checked_.bound.forced) {
+    const Decision decision = judge(select_context(), static_cast<std::size_t>(forced - variants.data()));
+    if (decision.verdict == Verdict::kEligible || decision.verdict == Verdict::kDemoted) return forced;
+    return failure("request/variant", "variant " + quoted(forced->id) + " does not fit: " + decision.reason);
+  }
+  const Selection own = selection == nullptr ? judge_all(false, false) : Selection{};
+  const Selection& judged = selection == nullptr ? own : *selection;
+  if (judged.selected) return &variants[*judged.selected];
+  return std::unexpected(no_variant(site_.index, judge_all(true, true)));
+}
+
+Result<Plan> Session::make(const package::Variant& variant) const { return planning::make(make_context(), variant); }
+
+std::vector<Error> check_contents(const Site& site, const Request& request) {
+  const auto& contract = site.index.package->contract;
+  if (contract && !contract->values.empty()) {
+    const Session session(site, request);
+    return session.violations();
+  }
+  Checked checked = check(site.index, request);
+  return check_host_data(site.index, checked.bound);
+}
+
+}  // namespace wgk::planning

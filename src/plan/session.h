@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call on its way through the steps of planning. Shared by plan(), explain() and the planner with its caches.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "plan/caps.h"
+#include "plan/contract_rules.h"
+#include "plan/make.h"
+#include "plan/select.h"
+#include "wgk/plan.h"
+
+namespace wgk::planning {
+
+// What depends on package and device only.
+struct Site {
+  Site(const package::Package& package, const DeviceCaps& device_caps, const PlanOptions& plan_options, RenderCache* texts)
+      : index(package),
+        caps(device_caps),
+        device(device_caps),
+        matrix_configs(usable_matrix_configs(device_caps)),
+        options(plan_options),
+        cache(texts) {}
+
+  PackageIndex index;
+  const DeviceCaps& caps;
+  DeviceNames device;
+  std::vector<SubgroupMatrixConfig> matrix_configs;
+  const PlanOptions& options;
+  RenderCache* cache;  // may be null
+  expr::Limits limits = {};
+};
+
+class Session {
+ public:
+  // Checks the request, infers outputs, evaluates the manifest's derives and the contract.
+  Session(const Site& site, const Request& request);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // All that is wrong with the request, in a fixed order; empty when it can be planned.
+  const std::vector<Error>& violations() const { return violations_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  // Judges variants; `all` and `reasons` as in select().
+  Selection judge_all(bool all, bool reasons) const;
+  // The variant to use, the forced one if there is one, or why there is none. `selection` is a full one, or null: judged here as far as needed.
+  Result<const package::Variant*> choose(const Selection* selection) const;
+  Result<Plan> make(const package::Variant& variant) const;
+
+ private:
+  SelectContext select_context() const;
+  MakeContext make_context() const;
+  void append(std::vector<Error> errors);
+
+  const Site& site_;
+  Checked checked_;
+  std::vector<Error> violations_;
+  std::vector<std::string> notes_;
+  RequestScope scope_;
+  DeriveLevel level_;
+};
+
+// Violations that depend on the contents of host tensors.
+std::vector<Error> check_contents(const Site& site, const Request& request);
+
+}  // namespace wgk::planning
