@@ -78,9 +78,11 @@ Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uin
   for (int i = 0; i < reads; ++i) tensors.push_back(words(std::format("r{}", i), bytes, false));
   for (int i = 0; i < writes; ++i) tensors.push_back(words(std::format("w{}", i), bytes, true));
   const std::uint64_t groups = std::max<std::uint64_t>(1, (bytes / 16 + 255) / 256);
-  const auto x = static_cast<std::uint32_t>(std::min<std::uint64_t>(groups, 65535));
-  const auto y = static_cast<std::uint32_t>((groups + 65534) / 65535);
-  return one_pass("streams", k_streams_text, {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}}, std::move(tensors), {x, y, 1});
+  // Rows of equal length: a full row of 65,535 and a nearly empty one would time workgroups that do nothing.
+  const std::uint64_t y = (groups + 65534) / 65535;
+  const std::uint64_t x = (groups + y - 1) / y;
+  return one_pass("streams", k_streams_text, {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}}, std::move(tensors),
+                  {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), 1});
 }
 
 Result<std::shared_ptr<const Plan>> empty_plan() { return one_pass("empty", k_empty_text, {}, {}, {1, 1, 1}); }
