@@ -20,6 +20,12 @@ struct SubgroupMatrixConfig {
   bool operator==(const SubgroupMatrixConfig&) const = default;
 };
 
+// A variant that must not run on this device; a trailing "*" in op and variant stands for anything.
+struct VariantOff {
+  std::string op_id, variant, reason;
+  bool operator==(const VariantOff&) const = default;
+};
+
 struct DeviceCaps {
   std::string name;                                   // for people only
   std::vector<std::string> features;                  // WebGPU feature names, sorted
@@ -30,6 +36,7 @@ struct DeviceCaps {
   std::optional<int> subgroup_min_size, subgroup_max_size;
   std::optional<std::vector<SubgroupMatrixConfig>> subgroup_matrix_configs;
   std::vector<std::string> wgsl_compile_failures;     // known broken constructs, e.g. "atomicCompareExchangeWeak"
+  std::vector<VariantOff> variants_off;               // known driver bugs
 
   bool has_feature(std::string_view feature) const;
   // Reported value, else the WebGPU default; nothing for an unknown limit. maxComputeWorkgroupsPerDimension is capped at 65535.

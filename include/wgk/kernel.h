@@ -69,16 +69,21 @@ class CallResult {
   // The output of that name; an empty tensor if there is none.
   const Tensor& at(std::string_view name) const;
   // In manifest order, by bind key.
-  const std::vector<std::pair<std::string, Tensor>>& outputs() const { return outputs_; }
-  const Plan& plan() const { return *plan_; }
-  const CallTiming& timing() const { return timing_; }
+  const std::vector<std::pair<std::string, Tensor>>& outputs() const { return parts_.outputs; }
+  const Plan& plan() const { return *parts_.plan; }
+  const CallTiming& timing() const { return parts_.timing; }
+
+  // For the library's own use.
+  struct Parts {
+    std::vector<std::pair<std::string, Tensor>> outputs;
+    std::vector<std::pair<std::string, std::string>> upstream;  // upstream name, bind key
+    std::shared_ptr<const Plan> plan;
+    CallTiming timing;
+  };
+  explicit CallResult(Parts parts) : parts_(std::move(parts)) {}
 
  private:
-  friend struct KernelAccess;
-  std::vector<std::pair<std::string, Tensor>> outputs_;
-  std::vector<std::pair<std::string, std::string>> upstream_;  // upstream name -> bind key
-  std::shared_ptr<const Plan> plan_;
-  CallTiming timing_;
+  Parts parts_;
 };
 
 // A call without tensors: what prepare, plan and explain need.
@@ -131,10 +136,12 @@ class Prepared {
   // New tensors for the outputs, in the order of the plan.
   Result<std::vector<std::pair<std::string, Tensor>>> make_outputs() const;
 
- private:
-  friend struct KernelAccess;
+  // For the library's own use.
   struct Impl;
   explicit Prepared(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<const Impl>& impl() const { return impl_; }
+
+ private:
   std::shared_ptr<const Impl> impl_;
 };
 
@@ -147,10 +154,12 @@ class Submission {
   // `callback` runs inside Runtime::poll() once the work is done.
   void then(std::function<void(Status)> callback);
 
- private:
-  friend struct KernelAccess;
+  // For the library's own use.
   struct Impl;
   explicit Submission(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
   std::shared_ptr<Impl> impl_;
 };
 
@@ -182,10 +191,12 @@ class Bound {
   // uniforms (the message names what differs).
   Status update(const Values& args);
 
- private:
-  friend struct KernelAccess;
+  // For the library's own use.
   struct Impl;
   explicit Bound(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
   std::shared_ptr<Impl> impl_;
 };
 
@@ -213,11 +224,12 @@ class Kernel {
   Result<Prepared> prepare(const Signature& signature) const;
   Result<Future<Prepared>> start_prepare(const Signature& signature) const;
 
- private:
-  friend class Runtime;
-  friend struct KernelAccess;
+  // For the library's own use.
   struct Impl;
   explicit Kernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<const Impl>& impl() const { return impl_; }
+
+ private:
   std::shared_ptr<const Impl> impl_;
 };
 

@@ -91,6 +91,11 @@ struct Loss {
   std::uint64_t generation = 0;  // how often the runtime was rebuilt before
 };
 
+struct UploadOptions {
+  bool keep_host_copy = false;  // survives a rebuild of the runtime
+  TensorForm form = {};
+};
+
 // One call signature to compile ahead.
 struct Prewarm {
   Kernel kernel;
@@ -109,8 +114,8 @@ class Runtime {
   // Every adapter that the machine has (of one back end, if given).
   static Result<std::vector<AdapterDescription>> adapters(const std::string& backend = {});
 
-  const DeviceDescription& describe() const;
-  const DeviceCaps& caps() const { return describe().caps; }
+  DeviceDescription describe() const;
+  DeviceCaps caps() const;    // what planning goes by
   WGPUDevice device() const;  // stays the runtime's or the caller's
   WGPUQueue queue() const;
   WGPUInstance instance() const;
@@ -118,7 +123,7 @@ class Runtime {
   Result<Kernel> load(std::string_view place, const LoadOptions& options = {}) const;
   Result<Kernel> load(Package package, const LoadOptions& options = {}) const;
 
-  Result<Tensor> upload(const HostTensor& data, bool keep_host_copy = false) const;
+  Result<Tensor> upload(const HostTensor& data, const UploadOptions& options = {}) const;
   Result<Tensor> empty(
       DType dtype, Shape shape) const;  // zeros too: contents never pass from one owner to another
   Result<Tensor> zeros(DType dtype, Shape shape) const { return empty(dtype, std::move(shape)); }
@@ -141,11 +146,12 @@ class Runtime {
   // Bound objects of the old device return "device/lost".
   Status rebuild(WGPUDevice device = nullptr, WGPUInstance instance = nullptr) const;
 
- private:
-  friend struct RuntimeAccess;
-  friend class Tensor;
+  // For the library's own use.
   struct Impl;
   explicit Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
   std::shared_ptr<Impl> impl_;
 };
 

@@ -78,6 +78,12 @@ struct HostArray {
   }
 };
 
+// How a device buffer holds the elements, where that is not the usual way.
+struct TensorForm {
+  std::optional<DType> storage = {};  // int64 held as int32 or uint32
+  bool packed = false;                // uint8, four to a word
+};
+
 // A range of a device buffer with a shape and a dtype, or (results that were read back) the same in
 // host memory. A cheap handle: copies share, the last one gives an owned buffer back. A
 // default-made one is empty; every operation on it says so.
@@ -89,14 +95,8 @@ class Tensor {
   // range counts as rounded up to 4 bytes. `size` may be larger than the tensor. Errors:
   // "usage/range", "usage/buffer-usage".
   static Result<Tensor> wrap(const Runtime& runtime, WGPUBuffer buffer, std::uint64_t offset,
-                             std::uint64_t size, Shape shape, DType dtype);
-  // Small integers and uint8 are widened in buffers unless the tensor says otherwise.
-  struct Form {
-    std::optional<DType> storage;  // int64 held as int32 or uint32
-    bool packed = false;           // uint8, four to a word
-  };
-  static Result<Tensor> wrap(const Runtime& runtime, WGPUBuffer buffer, std::uint64_t offset,
-                             std::uint64_t size, Shape shape, DType dtype, Form form);
+                             std::uint64_t size, Shape shape, DType dtype,
+                             const TensorForm& form = {});
 
   explicit operator bool() const { return impl_ != nullptr; }
   DType dtype() const;
@@ -123,10 +123,12 @@ class Tensor {
   // The same elements in another shape of equal size.
   Result<Tensor> reshaped(Shape shape) const;
 
- private:
-  friend struct TensorAccess;
+  // For the library's own use.
   struct Impl;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
   std::shared_ptr<Impl> impl_;
 };
 

@@ -4,11 +4,13 @@
 #pragma once
 
 extern "C" {
+typedef struct WGPUAdapterImpl* WGPUAdapter;
 typedef struct WGPUBufferImpl* WGPUBuffer;
 typedef struct WGPUCommandEncoderImpl* WGPUCommandEncoder;
 typedef struct WGPUComputePassEncoderImpl* WGPUComputePassEncoder;
 typedef struct WGPUDeviceImpl* WGPUDevice;
 typedef struct WGPUInstanceImpl* WGPUInstance;
 typedef struct WGPUQueueImpl* WGPUQueue;
+struct WGPUDeviceDescriptor;
 struct WGPUStringView;
 }

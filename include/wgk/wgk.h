@@ -9,6 +9,7 @@
 #include "wgk/future.h"       // IWYU pragma: export
 #include "wgk/json.h"         // IWYU pragma: export
 #include "wgk/kernel.h"       // IWYU pragma: export
+#include "wgk/needs.h"        // IWYU pragma: export
 #include "wgk/package.h"      // IWYU pragma: export
 #include "wgk/plan.h"         // IWYU pragma: export
 #include "wgk/request.h"      // IWYU pragma: export

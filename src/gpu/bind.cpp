@@ -31,7 +31,49 @@ std::vector<Use> uses_of(const PlanPass& pass) {
   return uses;
 }
 
+// WebGPU's aliasing rules for one dispatch.
+void find_aliases(const Plan& plan, const PlanPass& pass, std::span<const Slice> tensors,
+                  std::vector<Obstacle>& obstacles) {
+  const std::vector<Use> uses = uses_of(pass);
+  for (std::size_t a = 0; a < uses.size(); ++a) {
+    for (std::size_t b = a + 1; b < uses.size(); ++b) {
+      if (uses[a].tensor == uses[b].tensor || (!uses[a].writes && !uses[b].writes)) continue;
+      const Slice& first = tensors[uses[a].tensor];
+      const Slice& second = tensors[uses[b].tensor];
+      if (!first.buffer || !second.buffer || first.buffer->id() != second.buffer->id()) continue;
+      const bool both_write = uses[a].writes && uses[b].writes;
+      if (both_write && !overlap(first, uses[a].size, second, uses[b].size)) continue;
+      const std::size_t reader = uses[a].writes ? uses[b].tensor : uses[a].tensor;
+      const std::size_t other = reader == uses[a].tensor ? uses[b].tensor : uses[a].tensor;
+      obstacles.push_back(
+          {reader, "request/alias",
+           std::format("pass '{}' {} and tensor '{}' lies in the same {}", pass.id,
+                       both_write ? "writes it" : "reads it", plan.tensors[other].port,
+                       both_write ? "bytes" : "buffer, which it writes"),
+           !both_write});
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<Obstacle> find_obstacles(const Plan& plan, std::span<const Slice> tensors,
+                                     const WGPULimits& limits) {
+  std::vector<Obstacle> obstacles;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Slice& slice = tensors[i];
+    if (!slice.buffer) continue;  // one of ours, not made yet
+    if (slice.offset % limits.minStorageBufferOffsetAlignment != 0) {
+      obstacles.push_back({i, "usage/alignment",
+                           std::format("it is at byte {}, which is no multiple of {}", slice.offset,
+                                       limits.minStorageBufferOffsetAlignment)});
+    } else if ((slice.buffer->usage() & WGPUBufferUsage_Storage) == 0) {
+      obstacles.push_back({i, "usage/buffer-usage", "its buffer lacks the usage Storage"});
+    }
+  }
+  for (const PlanPass& pass : plan.passes) find_aliases(plan, pass, tensors, obstacles);
+  return obstacles;
+}
 
 Result<std::shared_ptr<Bound>> Bound::make(std::shared_ptr<const Prepared> prepared,
                                            std::vector<Slice> tensors, const BindOptions& options) {
@@ -85,19 +127,18 @@ Status Bound::stage(std::size_t index, std::string reason) {
   return {};
 }
 
-Status Bound::place_tensors(const BindOptions& options) {
+Status Bound::check_ranges() const {
   const Plan& plan = prepared_->plan();
-  const WGPULimits& limits = prepared_->context().device->limits();
   if (tensors_.size() != plan.tensors.size()) {
     return failure("usage/range", std::format("{} tensors were given, the plan has {}",
                                               tensors_.size(), plan.tensors.size()));
   }
-  bound_ = tensors_;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
     const Slice& slice = tensors_[i];
-    if (!slice.buffer)
+    if (!slice.buffer) {
       return failure("usage/range", std::format("tensor '{}' has no buffer", tensor.port));
+    }
     if (&slice.buffer->memory() != prepared_->context().memory.get()) {
       return failure(
           "usage/foreign",
@@ -113,54 +154,31 @@ Status Bound::place_tensors(const BindOptions& options) {
                       slice.buffer->size()),
           "kernels own whole 32-bit words: the range is rounded up to 4 bytes");
     }
-    std::string reason;
-    std::string_view code;
-    if (slice.offset % limits.minStorageBufferOffsetAlignment != 0) {
-      code = "usage/alignment";
-      reason = std::format("it is at byte {}, which is no multiple of {}", slice.offset,
-                           limits.minStorageBufferOffsetAlignment);
-    } else if ((slice.buffer->usage() & WGPUBufferUsage_Storage) == 0) {
-      code = "usage/buffer-usage";
-      reason = "its buffer lacks the usage Storage";
-    }
-    if (reason.empty()) continue;
-    if (!options.staging) {
-      return failure(code, std::format("tensor '{}' cannot be bound: {}", tensor.port, reason),
-                     "allow staging copies");
-    }
-    if (auto status = stage(i, reason); !status) return status;
   }
-  // WebGPU's aliasing rules, per dispatch.
-  for (const PlanPass& pass : plan.passes) {
-    const std::vector<Use> uses = uses_of(pass);
-    for (std::size_t a = 0; a < uses.size(); ++a) {
-      for (std::size_t b = a + 1; b < uses.size(); ++b) {
-        if (uses[a].tensor == uses[b].tensor || (!uses[a].writes && !uses[b].writes)) continue;
-        const Slice& first = bound_[uses[a].tensor];
-        const Slice& second = bound_[uses[b].tensor];
-        if (first.buffer->id() != second.buffer->id()) continue;
-        const bool both_write = uses[a].writes && uses[b].writes;
-        const bool same_bytes = overlap(first, uses[a].size, second, uses[b].size);
-        if (both_write && !same_bytes) continue;
-        const std::size_t reader = uses[a].writes ? uses[b].tensor : uses[a].tensor;
-        const std::string reason = both_write ? "it overlaps another tensor that is written"
-                                              : "its buffer is read and written in one dispatch";
-        if (both_write || !options.staging) {
-          return failure("request/alias",
-                         std::format("tensors '{}' and '{}' share a buffer in pass '{}': {}",
-                                     plan.tensors[uses[a].tensor].port,
-                                     plan.tensors[uses[b].tensor].port, pass.id, reason),
-                         both_write ? "use separate buffers"
-                                    : "use separate buffers, or allow staging copies");
-        }
-        if (auto status = stage(reader, reason); !status) return status;
-      }
+  return {};
+}
+
+Status Bound::place_tensors(const BindOptions& options) {
+  if (auto status = check_ranges(); !status) return status;
+  bound_ = tensors_;
+  const Plan& plan = prepared_->plan();
+  for (Obstacle& obstacle : find_obstacles(plan, tensors_, prepared_->context().device->limits())) {
+    if (!options.staging || !obstacle.staging_helps) {
+      return failure(obstacle.code,
+                     std::format("tensor '{}' cannot be bound: {}",
+                                 plan.tensors[obstacle.tensor].port, obstacle.reason),
+                     obstacle.staging_helps ? "allow staging copies" : "use separate buffers");
     }
+    if (auto status = stage(obstacle.tensor, std::move(obstacle.reason)); !status) return status;
   }
   return {};
 }
 
 Status Bound::place_scratch(const BindOptions& options) {
+  if (!options.scratch.empty()) {
+    scratch_ = options.scratch;
+    return {};
+  }
   auto made = options.own_scratch ? prepared_->make_scratch() : prepared_->shared_scratch();
   if (!made) return std::unexpected(std::move(made.error()));
   scratch_ = std::move(*made);

@@ -36,14 +36,10 @@ void on_device_log(WGPULoggingType, WGPUStringView message, void* log, void*) {
 
 std::string_view loss_reason(WGPUDeviceLostReason reason) {
   switch (reason) {
-    case WGPUDeviceLostReason_Destroyed:
-      return "destroyed";
-    case WGPUDeviceLostReason_FailedCreation:
-      return "failed creation";
-    case WGPUDeviceLostReason_CallbackCancelled:
-      return "instance released";
-    default:
-      return "unknown";
+    case WGPUDeviceLostReason_Destroyed: return "destroyed";
+    case WGPUDeviceLostReason_FailedCreation: return "failed creation";
+    case WGPUDeviceLostReason_CallbackCancelled: return "instance released";
+    default: return "unknown";
   }
 }
 
@@ -77,6 +73,13 @@ void store_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value
 }
 
 }  // namespace
+
+WGPUDawnCacheDeviceDescriptor cache_descriptor(BlobCache& cache) {
+  WGPUDawnCacheDeviceDescriptor descriptor = WGPU_DAWN_CACHE_DEVICE_DESCRIPTOR_INIT;
+  descriptor.dawnLoadCacheDataCallbackInfo = {nullptr, load_blob, &cache, nullptr};
+  descriptor.dawnStoreCacheDataCallbackInfo = {nullptr, store_blob, &cache, nullptr};
+  return descriptor;
+}
 
 Toggles device_toggles(Mode mode, bool experimental) {
   Toggles toggles;
@@ -143,8 +146,7 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   toggles.disabledToggles = names.disabled.data();
   toggles.disabledToggleCount = names.disabled.size();
   WGPUDawnCacheDeviceDescriptor cache = WGPU_DAWN_CACHE_DEVICE_DESCRIPTOR_INIT;
-  cache.dawnLoadCacheDataCallbackInfo = {nullptr, load_blob, options.blobs.get(), nullptr};
-  cache.dawnStoreCacheDataCallbackInfo = {nullptr, store_blob, options.blobs.get(), nullptr};
+  if (options.blobs) cache = cache_descriptor(*options.blobs);
   if (procs.enumerate_adapters != nullptr) {  // this is Dawn
     descriptor.nextInChain = &toggles.chain;
     if (options.blobs) toggles.chain.next = &cache.chain;
@@ -258,9 +260,7 @@ Status Device::read_capabilities() {
   return {};
 }
 
-void Device::mark_lost(std::string reason) const {
-  signals_->lose(std::move(reason));
-}
+void Device::mark_lost(std::string reason) const { signals_->lose(std::move(reason)); }
 
 // Nobody tells us when an adopted device is lost: the future is looked at, never waited for.
 void Device::look_for_loss() const {
@@ -282,12 +282,9 @@ Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> t
   const auto limit = timeout.value_or(timeout_);
   counters_.waits.fetch_add(1, std::memory_order_relaxed);
   switch (wait_for(*instance_, future, limit)) {
-    case WaitOutcome::kReady:
-      return {};
-    case WaitOutcome::kFailed:
-      return failure("device/validation", "WebGPU refused to wait");
-    case WaitOutcome::kTimedOut:
-      break;
+    case WaitOutcome::kReady: return {};
+    case WaitOutcome::kFailed: return failure("device/validation", "WebGPU refused to wait");
+    case WaitOutcome::kTimedOut: break;
   }
   hung_.store(true);
   const auto spent = std::chrono::duration<double>(limit).count();
@@ -298,12 +295,9 @@ Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> t
 
 Result<bool> Device::ready(WGPUFuture future) const {
   switch (wait_for(*instance_, future, std::chrono::nanoseconds(0))) {
-    case WaitOutcome::kReady:
-      return true;
-    case WaitOutcome::kTimedOut:
-      return false;
-    default:
-      return failure("device/validation", "WebGPU refused to look at a future");
+    case WaitOutcome::kReady: return true;
+    case WaitOutcome::kTimedOut: return false;
+    default: return failure("device/validation", "WebGPU refused to look at a future");
   }
 }
 
@@ -344,9 +338,7 @@ ErrorScope::ErrorScope(const Device& device, Catch what) : device_(device) {
   ++open_;
 }
 
-ErrorScope::~ErrorScope() {
-  static_cast<void>(finish());
-}
+ErrorScope::~ErrorScope() { static_cast<void>(finish()); }
 
 Status ErrorScope::finish(std::string_view code) {
   std::optional<Error> first;

@@ -34,6 +34,9 @@ class BlobCache {
   virtual void store(std::span<const std::byte> key, std::span<const std::byte> value) = 0;
 };
 
+// The hooks through which Dawn calls the cache, which must outlive the device.
+WGPUDawnCacheDeviceDescriptor cache_descriptor(BlobCache& cache);
+
 struct DeviceOptions {
   Mode mode = Mode::kSafe;
   // How long a wait may last before the device counts as hung.

@@ -11,19 +11,25 @@
 namespace wgk::gpu {
 namespace {
 
-struct DoneReply {
-  WGPUQueueWorkDoneStatus status = WGPUQueueWorkDoneStatus_Error;
-};
-
-void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView, void* reply, void*) {
-  static_cast<DoneReply*>(reply)->status = status;
-}
-
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
+std::uint64_t uniform_step(const WGPULimits& limits) {
+  return std::max<std::uint64_t>(16, limits.minUniformBufferOffsetAlignment);
+}
+
 }  // namespace
+
+std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits) {
+  std::uint64_t bytes = 0;
+  for (const PlanPass& pass : plan.passes) {
+    for (const PlanUniform& uniform : pass.uniforms) {
+      bytes = round_up(bytes, uniform_step(limits)) + uniform.bytes.size();
+    }
+  }
+  return round_up(bytes, 16);
+}
 
 Context Context::make(std::shared_ptr<Device> device, Memory::Limits limits) {
   Context context;
@@ -53,8 +59,7 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context,
   prepared->pipelines_ = std::move(*pipelines);
 
   const Device& device = *context.device;
-  const std::uint64_t step =
-      std::max<std::uint64_t>(16, device.limits().minUniformBufferOffsetAlignment);
+  const std::uint64_t step = uniform_step(device.limits());
   std::vector<std::byte> bytes;
   for (const PlanPass& pass : plan->passes) {
     std::vector<std::uint64_t>& offsets = prepared->uniform_offsets_.emplace_back();
@@ -118,31 +123,67 @@ Status finish_and_submit(const Device& device, WGPUCommandEncoder encoder) {
   return {};
 }
 
-Status wait_for_queue(const Device& device) {
-  Pending<DoneReply> reply;
-  const WGPUFuture future = [&] {
-    const auto lock = device.lock();
-    return device.procs().queue_on_submitted_work_done(
-        device.queue(), {nullptr, WGPUCallbackMode_WaitAnyOnly, on_done, reply.get(), nullptr});
-  }();
-  if (auto status = device.wait(future); !status) {
-    reply.abandon(device.instance());
-    return status;
-  }
-  if (auto status = device.check(); !status) return status;
-  if (reply->status != WGPUQueueWorkDoneStatus_Success) {
+QueueDone::QueueDone(std::shared_ptr<const Device> device) : device_(std::move(device)) {
+  const auto lock = device_->lock();
+  const auto on_done = [](WGPUQueueWorkDoneStatus status, WGPUStringView, void* reply, void*) {
+    static_cast<Reply*>(reply)->status = status;
+  };
+  future_ = device_->procs().queue_on_submitted_work_done(
+      device_->queue(), {nullptr, WGPUCallbackMode_WaitAnyOnly, on_done, reply_.get(), nullptr});
+}
+
+QueueDone::~QueueDone() {
+  if (!result_) reply_.abandon(device_->instance());
+}
+
+Result<bool> QueueDone::ready() {
+  if (result_) return true;
+  auto ready = device_->ready(future_);
+  if (ready && *ready) result_ = finish();
+  return ready;
+}
+
+Status QueueDone::wait(std::optional<std::chrono::nanoseconds> timeout) {
+  if (result_) return *result_;
+  auto status = device_->wait(future_, timeout);
+  if (!status) reply_.abandon(device_->instance());
+  result_ = status ? finish() : std::move(status);
+  return *result_;
+}
+
+Status QueueDone::finish() {
+  if (auto status = device_->check(); !status) return status;
+  if (reply_->status != WGPUQueueWorkDoneStatus_Success) {
     return failure("device/validation", "the queue did not finish its work");
   }
-  return device.take_uncaptured();
+  return device_->take_uncaptured();
+}
+
+Status wait_for_queue(const Device& device, std::optional<std::chrono::nanoseconds> timeout) {
+  return QueueDone(device.shared_from_this()).wait(timeout);
 }
 
 Bound::~Bound() {
   if (!outside_.load(std::memory_order_relaxed)) return;
+  if (prepared_->uniforms_) prepared_->uniforms_->never_reuse();
   for (const Slice& slice : tensors_) slice.buffer->never_reuse();
   for (const Slice& slice : bound_) slice.buffer->never_reuse();
   for (const BufferRef& scratch : scratch_) {
     if (scratch) scratch->never_reuse();
   }
+}
+
+long Bound::references(const Buffer* buffer) const {
+  long count = 0;
+  for (const auto* list : {&tensors_, &bound_}) {
+    for (const Slice& slice : *list) count += slice.buffer.get() == buffer ? 1 : 0;
+  }
+  for (const auto* list : {&before_, &after_}) {
+    for (const Copy& copy : *list) {
+      count += (copy.from.get() == buffer ? 1 : 0) + (copy.to.get() == buffer ? 1 : 0);
+    }
+  }
+  return count;
 }
 
 void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps,
@@ -157,9 +198,7 @@ void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> step
   }
 }
 
-void Bound::record(WGPUComputePassEncoder pass) const {
-  record_steps(pass, steps_, false);
-}
+void Bound::record(WGPUComputePassEncoder pass) const { record_steps(pass, steps_, false); }
 
 Status Bound::record(WGPUCommandEncoder encoder, const WGPUPassTimestampWrites* timestamps) const {
   const Procs& procs = prepared_->context_.device->procs();

@@ -22,6 +22,9 @@
 
 namespace wgk::gpu {
 
+// Bytes of the one buffer that holds the uniforms of all passes.
+std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits);
+
 // Everything of a device that plans run on.
 struct Context {
   std::shared_ptr<Device> device;
@@ -71,8 +74,19 @@ class Prepared {
   mutable std::optional<std::vector<BufferRef>> scratch_;
 };
 
+// Why a tensor cannot be bound as it is.
+struct Obstacle {
+  std::size_t tensor = 0;     // into Plan::tensors
+  std::string code, reason;   // "usage/alignment", "usage/buffer-usage" or "request/alias"
+  bool staging_helps = true;  // a copy through a buffer of ours removes it
+};
+std::vector<Obstacle> find_obstacles(const Plan& plan, std::span<const Slice> tensors,
+                                     const WGPULimits& limits);
+
 struct BindOptions {
   bool own_scratch = false;
+  // Scratch buffers to use, one per Plan::scratch entry, in place of the shared ones.
+  std::vector<BufferRef> scratch = {};
   // Copy through a buffer of ours where alignment, usage flags or aliasing forbid a direct binding;
   // else that is an error.
   bool staging = false;
@@ -88,7 +102,28 @@ void record_copies(const Procs& procs, WGPUCommandEncoder encoder, std::span<con
 Status finish_and_submit(const Device& device, WGPUCommandEncoder encoder);
 
 // Until all that was submitted before is done.
-Status wait_for_queue(const Device& device);
+Status wait_for_queue(const Device& device, std::optional<std::chrono::nanoseconds> timeout = {});
+
+// The end of all that was submitted before this was made.
+class QueueDone {
+ public:
+  explicit QueueDone(std::shared_ptr<const Device> device);
+  ~QueueDone();
+  QueueDone(const QueueDone&) = delete;
+  QueueDone& operator=(const QueueDone&) = delete;
+  Result<bool> ready();
+  Status wait(std::optional<std::chrono::nanoseconds> timeout = {});
+
+ private:
+  struct Reply {
+    WGPUQueueWorkDoneStatus status = WGPUQueueWorkDoneStatus_Error;
+  };
+  Status finish();
+  std::shared_ptr<const Device> device_;
+  Pending<Reply> reply_;
+  WGPUFuture future_ = {};
+  std::optional<Status> result_;
+};
 
 // A plan with its buffers. Everything that can fail or allocate has been done.
 class Bound {
@@ -108,6 +143,9 @@ class Bound {
   // One line per staging copy, for people.
   const std::vector<std::string>& staging_notes() const { return notes_; }
   std::uint64_t own_bytes() const { return own_bytes_; }  // staging and own scratch
+  const std::vector<BufferRef>& scratch() const { return scratch_; }
+  // How many references to this buffer the object itself holds.
+  long references(const Buffer* buffer) const;
 
   // Sets pipeline and bind group 0 and dispatches, for each step. Requires needs() == kPass.
   void record(WGPUComputePassEncoder pass) const;
@@ -137,6 +175,7 @@ class Bound {
     bool submit_after = false;
   };
   Status place_tensors(const BindOptions& options);
+  Status check_ranges() const;
   Status stage(std::size_t index, std::string reason);
   Status place_scratch(const BindOptions& options);
   Status make_groups();

@@ -21,14 +21,10 @@ namespace {
 
 LogLevel level_of(WGPULoggingType type) {
   switch (type) {
-    case WGPULoggingType_Error:
-      return LogLevel::kError;
-    case WGPULoggingType_Warning:
-      return LogLevel::kWarning;
-    case WGPULoggingType_Info:
-      return LogLevel::kInfo;
-    default:
-      return LogLevel::kDebug;
+    case WGPULoggingType_Error: return LogLevel::kError;
+    case WGPULoggingType_Warning: return LogLevel::kWarning;
+    case WGPULoggingType_Info: return LogLevel::kInfo;
+    default: return LogLevel::kDebug;
   }
 }
 

@@ -9,9 +9,7 @@
 
 namespace wgk::gpu {
 
-Buffer::~Buffer() {
-  memory_->recycle(*this);
-}
+Buffer::~Buffer() { memory_->recycle(*this); }
 
 Result<Handle<WGPUBuffer>> Memory::create(std::uint64_t size, WGPUBufferUsage usage,
                                           std::string_view label) {
@@ -34,6 +32,24 @@ Result<Handle<WGPUBuffer>> Memory::create(std::uint64_t size, WGPUBufferUsage us
   return buffer;
 }
 
+Status Memory::reserve(std::uint64_t size, std::string_view label) {
+  std::vector<Handle<WGPUBuffer>> released;
+  {
+    const std::lock_guard lock(mutex_);
+    if (size > limits_.cap || stats_.live_bytes > limits_.cap - size) {
+      return failure("limit/memory",
+                     std::format("'{}' needs {} bytes; {} of at most {} are in use", label, size,
+                                 stats_.live_bytes, limits_.cap),
+                     "drop tensors, raise the cap or use smaller shapes");
+    }
+    evict(limits_.cap - size - stats_.live_bytes, released);
+    // Counted before it exists, so that two threads cannot pass the cap together.
+    stats_.live_bytes += size;
+  }
+  release(std::move(released));
+  return {};
+}
+
 Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage,
                                     std::string_view label) {
   if (auto status = device_->check(); !status) return std::unexpected(std::move(status.error()));
@@ -42,7 +58,6 @@ Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage,
                    std::format("'{}' needs a buffer of {} bytes; the device allows {}", label, size,
                                device_->limits().maxBufferSize));
   }
-  std::vector<Handle<WGPUBuffer>> released;
   {
     const std::lock_guard lock(mutex_);
     const auto found = pool_.find(Key(size, usage));
@@ -58,21 +73,19 @@ Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage,
                                                  usage, true, pooled.id),
                         true};
     }
-    if (size > limits_.cap || stats_.live_bytes > limits_.cap - size) {
-      return failure("limit/memory",
-                     std::format("'{}' needs {} bytes; {} of at most {} are in use", label, size,
-                                 stats_.live_bytes, limits_.cap),
-                     "drop tensors, raise the cap or use smaller shapes");
-    }
-    const std::uint64_t room = limits_.cap - size - stats_.live_bytes;
-    if (stats_.pooled_bytes > room) evict(room, released);
-    // Counted before it exists, so that two threads cannot pass the cap together.
-    stats_.live_bytes += size;
   }
-  release(std::move(released));
+  auto reserved = reserve(size, label);
+  if (!reserved && reclaim_) {
+    reclaim_();
+    reserved = reserve(size, label);
+  }
+  if (!reserved) return std::unexpected(std::move(reserved.error()));
   auto handle = create(size, usage, label);
-  if (!handle && handle.error().code == "device/memory" && trim() > 0)
+  if (!handle && handle.error().code == "device/memory") {
+    if (reclaim_) reclaim_();
+    trim();
     handle = create(size, usage, label);
+  }
   const std::lock_guard lock(mutex_);
   if (!handle) {
     stats_.live_bytes -= size;

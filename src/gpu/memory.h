@@ -5,7 +5,7 @@
 #include <webgpu/webgpu.h>
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -50,6 +50,7 @@ class Buffer {
   // Commands that nobody has submitted yet may use it: it is released, never handed to another
   // owner.
   void never_reuse() { reusable_.store(false, std::memory_order_relaxed); }
+  bool reusable() const { return reusable_.load(std::memory_order_relaxed); }
 
  private:
   friend class Memory;
@@ -97,6 +98,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
   Result<BufferRef> borrow(WGPUBuffer buffer);
   // Releases everything pooled; the bytes that this freed.
   std::uint64_t trim();
+  // Called before a request is refused: gives up idle buffers that somebody keeps.
+  void set_reclaim(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
   // Nothing is pooled from now on (the device is lost).
   void close();
   MemoryStats stats() const;
@@ -121,8 +124,12 @@ class Memory : public std::enable_shared_from_this<Memory> {
   // released by the caller outside of the lock.
   void evict(std::uint64_t keep, std::vector<Handle<WGPUBuffer>>& released);
 
+  // Counts `size` bytes as in use, making room in the pool; "limit/memory" if the cap forbids it.
+  Status reserve(std::uint64_t size, std::string_view label);
+
   std::shared_ptr<Device> device_;
   Limits limits_;
+  std::function<void()> reclaim_;
   mutable std::mutex mutex_;
   std::map<Key, std::vector<Pooled>> pool_;
   std::map<WGPUBuffer, std::uint64_t>

@@ -8,9 +8,7 @@
 
 namespace wgk {
 
-std::string_view name(Mode mode) {
-  return mode == Mode::kTrusted ? "trusted" : "safe";
-}
+std::string_view name(Mode mode) { return mode == Mode::kTrusted ? "trusted" : "safe"; }
 
 }  // namespace wgk
 
@@ -29,14 +27,10 @@ constexpr std::array kFeatures = {
     FeatureEntry{WGPUFeatureName_TextureFormatsTier2, "texture-formats-tier2"},
 };
 
-#define WGK_SMALL(member)                 \
-  LimitEntry {                            \
-    #member, &WGPULimits::member, nullptr \
-  }
-#define WGK_LARGE(member)                 \
-  LimitEntry {                            \
-    #member, nullptr, &WGPULimits::member \
-  }
+#define WGK_SMALL(member) \
+  LimitEntry { #member, &WGPULimits::member, nullptr }
+#define WGK_LARGE(member) \
+  LimitEntry { #member, nullptr, &WGPULimits::member }
 constexpr std::array kLimits = {
     WGK_SMALL(maxBindGroups),
     WGK_SMALL(maxBindGroupsPlusVertexBuffers),
@@ -75,9 +69,7 @@ constexpr std::array kLimits = {
 
 }  // namespace
 
-std::span<const FeatureEntry> known_features() {
-  return kFeatures;
-}
+std::span<const FeatureEntry> known_features() { return kFeatures; }
 
 std::optional<WGPUFeatureName> feature_from_name(std::string_view name) {
   for (const FeatureEntry& entry : kFeatures) {
@@ -86,9 +78,7 @@ std::optional<WGPUFeatureName> feature_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::span<const LimitEntry> known_limits() {
-  return kLimits;
-}
+std::span<const LimitEntry> known_limits() { return kLimits; }
 
 double read_limit(const WGPULimits& limits, const LimitEntry& entry) {
   return entry.small != nullptr ? static_cast<double>(limits.*entry.small)
@@ -111,53 +101,33 @@ std::string_view language_feature_name(WGPUWGSLLanguageFeatureName value) {
       return "packed_4x8_integer_dot_product";
     case WGPUWGSLLanguageFeatureName_UnrestrictedPointerParameters:
       return "unrestricted_pointer_parameters";
-    case WGPUWGSLLanguageFeatureName_PointerCompositeAccess:
-      return "pointer_composite_access";
+    case WGPUWGSLLanguageFeatureName_PointerCompositeAccess: return "pointer_composite_access";
     case WGPUWGSLLanguageFeatureName_UniformBufferStandardLayout:
       return "uniform_buffer_standard_layout";
-    case WGPUWGSLLanguageFeatureName_SubgroupId:
-      return "subgroup_id";
-    case WGPUWGSLLanguageFeatureName_TextureAndSamplerLet:
-      return "texture_and_sampler_let";
-    case WGPUWGSLLanguageFeatureName_SubgroupUniformity:
-      return "subgroup_uniformity";
-    case WGPUWGSLLanguageFeatureName_TextureFormatsTier1:
-      return "texture_formats_tier1";
-    case WGPUWGSLLanguageFeatureName_LinearIndexing:
-      return "linear_indexing";
-    case WGPUWGSLLanguageFeatureName_ImmediateAddressSpace:
-      return "immediate_address_space";
-    case WGPUWGSLLanguageFeatureName_BufferView:
-      return "buffer_view";
-    case WGPUWGSLLanguageFeatureName_SwizzleAssignment:
-      return "swizzle_assignment";
-    case WGPUWGSLLanguageFeatureName_FragmentDepth:
-      return "fragment_depth";
-    default:
-      return {};  // a testing or vendor feature: packages have no name for it
+    case WGPUWGSLLanguageFeatureName_SubgroupId: return "subgroup_id";
+    case WGPUWGSLLanguageFeatureName_TextureAndSamplerLet: return "texture_and_sampler_let";
+    case WGPUWGSLLanguageFeatureName_SubgroupUniformity: return "subgroup_uniformity";
+    case WGPUWGSLLanguageFeatureName_TextureFormatsTier1: return "texture_formats_tier1";
+    case WGPUWGSLLanguageFeatureName_LinearIndexing: return "linear_indexing";
+    case WGPUWGSLLanguageFeatureName_ImmediateAddressSpace: return "immediate_address_space";
+    case WGPUWGSLLanguageFeatureName_BufferView: return "buffer_view";
+    case WGPUWGSLLanguageFeatureName_SwizzleAssignment: return "swizzle_assignment";
+    case WGPUWGSLLanguageFeatureName_FragmentDepth: return "fragment_depth";
+    default: return {};  // a testing or vendor feature: packages have no name for it
   }
 }
 
 std::string_view backend_name(WGPUBackendType value) {
   switch (value) {
-    case WGPUBackendType_Null:
-      return "null";
-    case WGPUBackendType_WebGPU:
-      return "webgpu";
-    case WGPUBackendType_D3D11:
-      return "d3d11";
-    case WGPUBackendType_D3D12:
-      return "d3d12";
-    case WGPUBackendType_Metal:
-      return "metal";
-    case WGPUBackendType_Vulkan:
-      return "vulkan";
-    case WGPUBackendType_OpenGL:
-      return "opengl";
-    case WGPUBackendType_OpenGLES:
-      return "opengles";
-    default:
-      return "unknown";
+    case WGPUBackendType_Null: return "null";
+    case WGPUBackendType_WebGPU: return "webgpu";
+    case WGPUBackendType_D3D11: return "d3d11";
+    case WGPUBackendType_D3D12: return "d3d12";
+    case WGPUBackendType_Metal: return "metal";
+    case WGPUBackendType_Vulkan: return "vulkan";
+    case WGPUBackendType_OpenGL: return "opengl";
+    case WGPUBackendType_OpenGLES: return "opengles";
+    default: return "unknown";
   }
 }
 
@@ -172,33 +142,22 @@ std::optional<WGPUBackendType> backend_from_name(std::string_view name) {
 
 std::string_view adapter_type_name(WGPUAdapterType value) {
   switch (value) {
-    case WGPUAdapterType_DiscreteGPU:
-      return "discrete";
-    case WGPUAdapterType_IntegratedGPU:
-      return "integrated";
-    case WGPUAdapterType_CPU:
-      return "cpu";
-    default:
-      return "unknown";
+    case WGPUAdapterType_DiscreteGPU: return "discrete";
+    case WGPUAdapterType_IntegratedGPU: return "integrated";
+    case WGPUAdapterType_CPU: return "cpu";
+    default: return "unknown";
   }
 }
 
 std::string_view component_name(WGPUSubgroupMatrixComponentType value) {
   switch (value) {
-    case WGPUSubgroupMatrixComponentType_F32:
-      return "f32";
-    case WGPUSubgroupMatrixComponentType_F16:
-      return "f16";
-    case WGPUSubgroupMatrixComponentType_U32:
-      return "u32";
-    case WGPUSubgroupMatrixComponentType_I32:
-      return "i32";
-    case WGPUSubgroupMatrixComponentType_U8:
-      return "u8";
-    case WGPUSubgroupMatrixComponentType_I8:
-      return "i8";
-    default:
-      return {};
+    case WGPUSubgroupMatrixComponentType_F32: return "f32";
+    case WGPUSubgroupMatrixComponentType_F16: return "f16";
+    case WGPUSubgroupMatrixComponentType_U32: return "u32";
+    case WGPUSubgroupMatrixComponentType_I32: return "i32";
+    case WGPUSubgroupMatrixComponentType_U8: return "u8";
+    case WGPUSubgroupMatrixComponentType_I8: return "i8";
+    default: return {};
   }
 }
 

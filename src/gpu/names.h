@@ -40,9 +40,7 @@ inline std::string text(WGPUStringView view) {
   if (view.data == nullptr) return {};
   return view.length == WGPU_STRLEN ? std::string(view.data) : std::string(view.data, view.length);
 }
-inline WGPUStringView view(std::string_view text) {
-  return {text.data(), text.size()};
-}
+inline WGPUStringView view(std::string_view text) { return {text.data(), text.size()}; }
 std::string lower_case(std::string text);
 
 }  // namespace wgk::gpu

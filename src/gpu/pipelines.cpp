@@ -26,12 +26,9 @@ void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipel
 
 WGPUBufferBindingType binding_type(BindingType type) {
   switch (type) {
-    case BindingType::kReadOnlyStorage:
-      return WGPUBufferBindingType_ReadOnlyStorage;
-    case BindingType::kStorage:
-      return WGPUBufferBindingType_Storage;
-    default:
-      return WGPUBufferBindingType_Uniform;
+    case BindingType::kReadOnlyStorage: return WGPUBufferBindingType_ReadOnlyStorage;
+    case BindingType::kStorage: return WGPUBufferBindingType_Storage;
+    default: return WGPUBufferBindingType_Uniform;
   }
 }
 
@@ -44,20 +41,29 @@ std::vector<BindingType> types_of(const PlanPass& pass) {
 }  // namespace
 
 struct Pipelines::Entry {
+  explicit Entry(std::shared_ptr<Device> on) : device(std::move(on)) {}
+  // Nobody waited for it: its callback may still come.
+  ~Entry() {
+    if (future.id != 0 && !result) reply.abandon(device->instance());
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  std::shared_ptr<Device> device;
   // What the pipeline is made of. The key is a digest of it; on a hit it is compared all the same.
   std::shared_ptr<const std::string> wgsl;
   std::string entry_point;
   std::vector<BindingType> types;
   std::string label;
   std::array<std::uint8_t, 16> key = {};
-  // Guarded by the cache's mutex.
-  std::optional<Result<PipelineRef>> result;
-  // Of the builder alone.
+  // Held while the entry is begun or waited for: others queue up behind whoever drives it.
+  std::mutex mutex;
   std::shared_ptr<const Layout> layout;
   Handle<WGPUShaderModule> module;
-  Pending<PipelineReply> reply;
+  gpu::Pending<PipelineReply> reply;
   WGPUFuture future = {};
   std::chrono::steady_clock::time_point started;
+  std::optional<Result<PipelineRef>> result;
 
   bool same(const PlanPass& pass, std::span<const BindingType> pass_types) const {
     return entry_point == pass.entry_point && std::ranges::equal(types, pass_types) &&
@@ -65,7 +71,7 @@ struct Pipelines::Entry {
   }
 };
 
-std::shared_ptr<Pipelines::Entry> Pipelines::find_or_start(const PlanPass& pass, bool& ours) {
+std::shared_ptr<Pipelines::Entry> Pipelines::find_or_add(const PlanPass& pass, bool& ours) {
   const std::vector<BindingType> types = types_of(pass);
   std::vector<std::shared_ptr<Entry>>& bucket = entries_[pass.key];
   for (const std::shared_ptr<Entry>& entry : bucket) {
@@ -74,7 +80,7 @@ std::shared_ptr<Pipelines::Entry> Pipelines::find_or_start(const PlanPass& pass,
       return entry;
     }
   }
-  auto entry = std::make_shared<Entry>();
+  auto entry = std::make_shared<Entry>(device_);
   entry->wgsl = pass.wgsl;
   entry->entry_point = pass.entry_point;
   entry->types = types;
@@ -85,26 +91,53 @@ std::shared_ptr<Pipelines::Entry> Pipelines::find_or_start(const PlanPass& pass,
   return entry;
 }
 
-Result<std::vector<PipelineRef>> Pipelines::get(std::span<const PlanPass* const> passes) {
+Result<Pipelines::Pending> Pipelines::start(std::span<const PlanPass* const> passes) {
   if (auto status = device_->check(); !status) return std::unexpected(std::move(status.error()));
-  std::vector<std::shared_ptr<Entry>> entries;
-  std::vector<std::shared_ptr<Entry>> missing;
+  Pending pending;
+  pending.owner_ = shared_from_this();
+  std::vector<std::pair<std::shared_ptr<Entry>, std::unique_lock<std::mutex>>> missing;
   {
     const std::lock_guard lock(mutex_);
     for (const PlanPass* pass : passes) {
       bool ours = false;
-      entries.push_back(find_or_start(*pass, ours));
-      if (ours) missing.push_back(entries.back());
+      pending.entries_.push_back(find_or_add(*pass, ours));
+      // Locked before anybody else can see it.
+      if (ours)
+        missing.emplace_back(pending.entries_.back(),
+                             std::unique_lock(pending.entries_.back()->mutex));
     }
   }
-  if (!missing.empty()) build(missing);
+  for (const auto& [entry, lock] : missing) {
+    entry->started = std::chrono::steady_clock::now();
+    if (auto status = begin(*entry); !status)
+      publish(entry, std::unexpected(std::move(status.error())));
+  }
+  return pending;
+}
+
+Result<std::vector<PipelineRef>> Pipelines::get(std::span<const PlanPass* const> passes) {
+  auto pending = start(passes);
+  if (!pending) return std::unexpected(std::move(pending.error()));
+  return pending->get();
+}
+
+Result<bool> Pipelines::Pending::ready() {
+  for (const std::shared_ptr<Entry>& entry : entries_) {
+    const std::unique_lock lock(entry->mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    if (owner_->advance(entry, std::chrono::nanoseconds(0)) == nullptr) return false;
+  }
+  return true;
+}
+
+Result<std::vector<PipelineRef>> Pipelines::Pending::get(
+    std::optional<std::chrono::nanoseconds> timeout) {
   std::vector<PipelineRef> pipelines;
-  std::unique_lock lock(mutex_);
-  for (const std::shared_ptr<Entry>& entry : entries) {
-    // Another thread builds it and bounds its own wait.
-    published_.wait(lock, [&] { return entry->result.has_value(); });
-    if (!*entry->result) return std::unexpected(entry->result->error());
-    pipelines.push_back(**entry->result);
+  for (const std::shared_ptr<Entry>& entry : entries_) {
+    const std::lock_guard lock(entry->mutex);
+    const Result<PipelineRef>* result = owner_->advance(entry, timeout);
+    if (!*result) return std::unexpected(result->error());
+    pipelines.push_back(**result);
   }
   return pipelines;
 }
@@ -151,7 +184,7 @@ Result<std::shared_ptr<const Layout>> Pipelines::layout(std::span<const BindingT
 }
 
 // Makes the module and starts the pipeline.
-Status Pipelines::start(Entry& entry) {
+Status Pipelines::begin(Entry& entry) {
   auto made = layout(entry.types);
   if (!made) return std::unexpected(std::move(made.error()));
   entry.layout = std::move(*made);
@@ -178,37 +211,36 @@ Status Pipelines::start(Entry& entry) {
   return {};
 }
 
-void Pipelines::build(std::span<const std::shared_ptr<Entry>> entries) {
-  std::vector<std::shared_ptr<Entry>> started;
-  for (const std::shared_ptr<Entry>& entry : entries) {
-    entry->started = std::chrono::steady_clock::now();
-    if (auto status = start(*entry); status) {
-      started.push_back(entry);
-    } else {
-      publish(entry, std::unexpected(std::move(status.error())));
-    }
-  }
-  const Procs& procs = device_->procs();
-  for (const std::shared_ptr<Entry>& entry : started) {
-    if (auto status = device_->wait(entry->future); !status) {
+const Result<PipelineRef>* Pipelines::advance(const std::shared_ptr<Entry>& entry,
+                                              std::optional<std::chrono::nanoseconds> timeout) {
+  if (entry->result) return &*entry->result;
+  if (timeout && timeout->count() == 0) {
+    const auto ready = device_->ready(entry->future);
+    if (ready && !*ready) return nullptr;
+    if (!ready) {
       entry->reply.abandon(device_->instance());
-      publish(entry, std::unexpected(std::move(status.error())));
-      continue;
+      publish(entry, std::unexpected(ready.error()));
+      return &*entry->result;
     }
-    PipelineReply& reply = *entry->reply.get();
-    auto pipeline = std::make_shared<Pipeline>();
-    pipeline->device = device_;
-    pipeline->layout = entry->layout;
-    pipeline->handle = device_->own(reply.pipeline, procs.compute_pipeline_release);
-    if (auto status = device_->check(); !status) {
-      publish(entry, std::unexpected(std::move(status.error())));
-    } else if (reply.status != WGPUCreatePipelineAsyncStatus_Success || !pipeline->handle) {
-      publish(entry, failure("device/compile",
-                             reply.message.empty() ? "no pipeline was made" : reply.message));
-    } else {
-      publish(entry, PipelineRef(std::move(pipeline)));
-    }
+  } else if (auto status = device_->wait(entry->future, timeout); !status) {
+    entry->reply.abandon(device_->instance());
+    publish(entry, std::unexpected(std::move(status.error())));
+    return &*entry->result;
   }
+  PipelineReply& reply = *entry->reply.get();
+  auto pipeline = std::make_shared<Pipeline>();
+  pipeline->device = device_;
+  pipeline->layout = entry->layout;
+  pipeline->handle = device_->own(reply.pipeline, device_->procs().compute_pipeline_release);
+  if (auto status = device_->check(); !status) {
+    publish(entry, std::unexpected(std::move(status.error())));
+  } else if (reply.status != WGPUCreatePipelineAsyncStatus_Success || !pipeline->handle) {
+    publish(entry, failure("device/compile",
+                           reply.message.empty() ? "no pipeline was made" : reply.message));
+  } else {
+    publish(entry, PipelineRef(std::move(pipeline)));
+  }
+  return &*entry->result;
 }
 
 void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef> result) {
@@ -230,14 +262,14 @@ void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef>
     std::erase(entries_[entry->key], entry);  // the next caller tries again
   }
   entry->result = std::move(result);
-  published_.notify_all();
 }
 
 void Pipelines::clear() {
-  const std::lock_guard lock(mutex_);
-  for (auto& [key, bucket] : entries_)
-    std::erase_if(bucket, [](const auto& entry) { return entry->result.has_value(); });
-  layouts_.clear();
+  std::map<Key, std::vector<std::shared_ptr<Entry>>> entries;
+  std::map<std::string, std::shared_ptr<const Layout>> layouts;
+  const std::lock_guard lock(mutex_);  // released before the two maps go
+  entries.swap(entries_);
+  layouts.swap(layouts_);
 }
 
 PipelineStats Pipelines::stats() const {

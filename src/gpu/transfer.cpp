@@ -220,6 +220,7 @@ Status ReadBack::finish() {
                    std::format("mapping the result failed: {}", reply_->message));
   }
   mapped_ = true;
+  if (auto status = device.check(); !status) return status;
   if (auto status = device.take_uncaptured(); !status) return status;
   data_ = static_cast<const std::byte*>(
       device.procs().buffer_get_const_mapped_range(staging_->handle(), 0, bytes_));

@@ -13,12 +13,9 @@ namespace {
 
 WaitOutcome outcome_of(WGPUWaitStatus status) {
   switch (status) {
-    case WGPUWaitStatus_Success:
-      return WaitOutcome::kReady;
-    case WGPUWaitStatus_TimedOut:
-      return WaitOutcome::kTimedOut;
-    default:
-      return WaitOutcome::kFailed;
+    case WGPUWaitStatus_Success: return WaitOutcome::kReady;
+    case WGPUWaitStatus_TimedOut: return WaitOutcome::kTimedOut;
+    default: return WaitOutcome::kFailed;
   }
 }
 

@@ -35,7 +35,7 @@ class Judge {
   Decision judge(std::size_t at, const Selection* earlier) const {
     const Variant& variant = context_.index.manifest().variants[at];
     Decision decision;
-    const bool fits = check_requires(variant, decision) && check_bindings(at, decision) && check_when(variant, decision) &&
+    const bool fits = check_off(variant, decision) && check_requires(variant, decision) && check_bindings(at, decision) && check_when(variant, decision) &&
                       (earlier == nullptr || check_superseded(variant, *earlier, decision)) && check_broken(variant, decision);
     if (fits) check_demotion(variant, decision);
     return decision;
@@ -47,6 +47,18 @@ class Judge {
     decision.verdict = verdict;
     if (reasons_) decision.reason = reason();
     return false;
+  }
+
+  // Variants that are known to go wrong on this driver.
+  bool check_off(const Variant& variant, Decision& decision) const {
+    const auto covers = [](std::string_view pattern, std::string_view name) {
+      return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : pattern == name;
+    };
+    for (const VariantOff& off : context_.caps.variants_off) {
+      if (!covers(off.variant, variant.id) || !covers(off.op_id, context_.index.manifest().op_id())) continue;
+      return refuse(decision, Verdict::kBroken, [&] { return "off on this device: " + off.reason; });
+    }
+    return true;
   }
 
   bool check_requires(const Variant& variant, Decision& decision) const {

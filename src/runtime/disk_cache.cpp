@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/disk_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <format>
+#include <optional>
+#include <system_error>
+
+#include "base/digest.h"
+#include "io/files.h"
+#include "json/json.h"
+
+namespace wgk {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "wgkcache1\n";
+constexpr std::uint64_t kMaxEntry = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxFolder = std::uint64_t{512} << 20;
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Bytes below a folder; nothing if it cannot be read.
+std::optional<std::uint64_t> folder_size(const fs::path& folder) {
+  std::error_code error;
+  std::uint64_t total = 0;
+  for (auto entry = fs::directory_iterator(folder, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const auto size = entry->file_size(error);
+    if (!error) total += size;
+    error.clear();
+  }
+  return error ? std::nullopt : std::optional(total);
+}
+
+std::optional<BindingType> binding_type(char letter) {
+  switch (letter) {
+    case 'r': return BindingType::kReadOnlyStorage;
+    case 'w': return BindingType::kStorage;
+    case 'u': return BindingType::kUniform;
+    default: return std::nullopt;
+  }
+}
+
+std::string layout_text(const PlanPass& pass) {
+  std::string text;
+  for (const PlanBinding& binding : pass.bindings) {
+    text += binding.type == BindingType::kUniform   ? 'u'
+            : binding.type == BindingType::kStorage ? 'w'
+                                                    : 'r';
+  }
+  return text;
+}
+
+std::string hex(const std::array<std::uint8_t, 16>& key) {
+  std::string text;
+  for (const std::uint8_t byte : key) text += std::format("{:02x}", byte);
+  return text;
+}
+
+std::optional<PlanPass> parse_pass(std::string_view text) {
+  const auto json = json::parse(text);
+  if (!json || !json->is_object()) return std::nullopt;
+  const auto member = [&](std::string_view key) -> const std::string* {
+    const Json* value = json->find(key);
+    return value == nullptr ? nullptr : value->if_string();
+  };
+  const std::string* wgsl = member("wgsl");
+  const std::string* entry = member("entryPoint");
+  const std::string* layout = member("layout");
+  const std::string* label = member("label");
+  const std::string* key = member("key");
+  if (wgsl == nullptr || entry == nullptr || layout == nullptr || label == nullptr ||
+      key == nullptr || key->size() != 32) {
+    return std::nullopt;
+  }
+  PlanPass pass;
+  pass.wgsl = std::make_shared<const std::string>(*wgsl);
+  pass.entry_point = *entry;
+  pass.label = *label;
+  for (std::size_t i = 0; i < pass.key.size(); ++i) {
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    pass.key[i] = static_cast<std::uint8_t>(digit((*key)[2 * i]) * 16 + digit((*key)[2 * i + 1]));
+  }
+  for (const char letter : *layout) {
+    const auto type = binding_type(letter);
+    if (!type) return std::nullopt;
+    PlanBinding binding;
+    binding.index = static_cast<std::uint32_t>(pass.bindings.size());
+    binding.type = *type;
+    pass.bindings.push_back(binding);
+  }
+  return pass;
+}
+
+}  // namespace
+
+DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter) {
+  const std::string device =
+      std::format("{}|{}|{}|{}|{}|{:x}:{:x}", adapter.name, adapter.vendor, adapter.architecture,
+                  adapter.driver, adapter.backend, adapter.vendor_id, adapter.device_id);
+  const fs::path folder = root / digest128(device).hex();
+  blobs_ = folder / "pipelines";
+  texts_ = folder / "texts";
+  std::error_code error;
+  fs::create_directories(blobs_, error);
+  if (!error) fs::create_directories(texts_, error);
+  if (!error) fs::permissions(root, fs::perms::owner_all, error);
+  const auto size = folder_size(blobs_);
+  usable_ = size.has_value();
+  bytes_ = size.value_or(0);
+}
+
+std::string DiskCache::read_entry(const fs::path& file, std::string_view key) const {
+  if (!usable_) return {};
+  const auto content = io::read_file(file, kMaxEntry);
+  if (!content) return {};
+  // magic, digest of all that follows (32), length of the key (8), key, value
+  std::string_view rest = *content;
+  if (!rest.starts_with(kMagic)) return {};
+  rest.remove_prefix(kMagic.size());
+  if (rest.size() < 40 || digest128(rest.substr(32)).hex() != rest.substr(0, 32)) return {};
+  rest.remove_prefix(32);
+  std::uint64_t length = 0;
+  std::memcpy(&length, rest.data(), 8);
+  rest.remove_prefix(8);
+  if (rest.size() < length || rest.substr(0, length) != key) return {};
+  return std::string(rest.substr(length));
+}
+
+bool DiskCache::write_entry(const fs::path& file, std::string_view key, std::string_view value) {
+  if (!usable_ || value.size() > kMaxEntry / 2 || bytes_ + value.size() > kMaxFolder) return false;
+  const std::uint64_t length = key.size();
+  std::string body(8, '\0');
+  std::memcpy(body.data(), &length, 8);
+  body += key;
+  body += value;
+  std::string content(kMagic);
+  content += digest128(body).hex();
+  content += body;
+  if (!io::write_file(file, content)) return false;
+  bytes_ += content.size();
+  return true;
+}
+
+std::size_t DiskCache::load(std::span<const std::byte> key, std::span<std::byte> value) {
+  const std::string_view wanted = text_of(key);
+  const std::lock_guard lock(mutex_);
+  if (last_.first != wanted || last_.second.empty()) {
+    last_ = {std::string(wanted), read_entry(blobs_ / digest128(wanted).hex(), wanted)};
+  }
+  if (!value.empty() && value.size() >= last_.second.size() && !last_.second.empty()) {
+    std::memcpy(value.data(), last_.second.data(), last_.second.size());
+    ++loaded_;
+  }
+  return last_.second.size();
+}
+
+void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte> value) {
+  const std::string_view name = text_of(key);
+  if (write_entry(blobs_ / digest128(name).hex(), name, text_of(value))) ++stored_;
+}
+
+void DiskCache::remember(const PlanPass& pass) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(known_texts_, pass.key) != known_texts_.end()) return;
+    known_texts_.push_back(pass.key);
+  }
+  const std::string key = hex(pass.key);
+  const fs::path file = texts_ / key;
+  std::error_code error;
+  if (fs::exists(file, error)) return;
+  const Json json = Json::object({{"key", key},
+                                  {"label", pass.label},
+                                  {"entryPoint", pass.entry_point},
+                                  {"layout", layout_text(pass)},
+                                  {"wgsl", *pass.wgsl}});
+  static_cast<void>(write_entry(file, key, json::write(json)));
+}
+
+std::vector<PlanPass> DiskCache::remembered() const {
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(texts_, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const auto time = entry->last_write_time(error);
+    if (!error) files.emplace_back(time, entry->path());
+    error.clear();
+  }
+  std::ranges::sort(files, std::greater<>());
+  std::vector<PlanPass> passes;
+  for (const auto& [time, file] : files) {
+    const std::string text = read_entry(file, file.filename().string());
+    if (text.empty()) continue;
+    if (auto pass = parse_pass(text)) passes.push_back(std::move(*pass));
+  }
+  return passes;
+}
+
+}  // namespace wgk

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What survives the process: compiled pipelines as the WebGPU library hands them out, and the texts
+// they were made of. Whatever is wrong with the folder or a file (missing, truncated, foreign,
+// read-only, full) counts as "not there"; nothing is ever reported.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gpu/device.h"
+#include "wgk/device.h"
+#include "wgk/plan.h"
+
+namespace wgk {
+
+class DiskCache : public gpu::BlobCache {
+ public:
+  // A folder below `root` of this adapter and driver alone, made if it can be.
+  DiskCache(const std::filesystem::path& root, const AdapterDescription& adapter);
+
+  std::size_t load(std::span<const std::byte> key, std::span<std::byte> value) override;
+  void store(std::span<const std::byte> key, std::span<const std::byte> value) override;
+
+  // Remembers the text of a pass, so that a later process can compile it before it has planned
+  // anything.
+  void remember(const PlanPass& pass);
+  // Every pass remembered for this adapter, newest first.
+  std::vector<PlanPass> remembered() const;
+
+  std::uint64_t loaded() const { return loaded_; }
+  std::uint64_t stored() const { return stored_; }
+
+ private:
+  std::string read_entry(const std::filesystem::path& file, std::string_view key) const;
+  bool write_entry(const std::filesystem::path& file, std::string_view key, std::string_view value);
+
+  std::filesystem::path blobs_, texts_;
+  bool usable_ = false;
+  std::mutex mutex_;
+  std::pair<std::string, std::string> last_;  // key and value: the library asks for the size first
+  std::vector<std::array<std::uint8_t, 16>> known_texts_;
+  std::atomic<std::uint64_t> loaded_ = 0, stored_ = 0, bytes_ = 0;
+};
+
+}  // namespace wgk

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "runtime/kernel_impl.h"
+
+namespace wgk {
+namespace {
+
+constexpr std::size_t kMaxSlots = 8;
+
+bool same(const gpu::Slice& a, const gpu::Slice& b) {
+  return a.buffer->id() == b.buffer->id() && a.offset == b.offset && a.size == b.size;
+}
+
+}  // namespace
+
+// A buffer of the caller's that only this slot still knows can never be passed again.
+bool CallSlot::stale() const {
+  const std::vector<gpu::Slice>& tensors = bound->tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!ours[i] && tensors[i].buffer.use_count() == bound->references(tensors[i].buffer.get()))
+      return true;
+    if (ours[i] && !tensors[i].buffer->reusable()) return true;
+  }
+  return false;
+}
+
+bool CallSlot::fits(const std::vector<gpu::Slice>& given, bool with_staging) const {
+  if (staging != with_staging) return false;
+  const std::vector<gpu::Slice>& tensors = bound->tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (ours[i] != (given[i].buffer == nullptr)) return false;
+    if (ours[i] ? !tensors[i].buffer->reusable() : !same(tensors[i], given[i])) return false;
+  }
+  return true;
+}
+
+Status PlanEntry::start() {
+  const std::lock_guard lock(mutex_);
+  if (prepared_ || pending_) return {};
+  std::vector<const PlanPass*> passes;
+  for (const PlanPass& pass : plan_->passes) passes.push_back(&pass);
+  auto pending = session_->context.pipelines->start(passes);
+  if (!pending) return std::unexpected(std::move(pending.error()));
+  pending_ = std::move(*pending);
+  return {};
+}
+
+Result<bool> PlanEntry::ready() {
+  const std::lock_guard lock(mutex_);
+  if (prepared_) return true;
+  return pending_ ? pending_->ready() : Result<bool>(true);
+}
+
+Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
+    std::optional<std::chrono::nanoseconds> timeout) {
+  const std::lock_guard lock(mutex_);
+  if (prepared_) return prepared_;
+  if (pending_) {
+    auto pipelines = pending_->get(timeout);
+    pending_.reset();
+    if (!pipelines) return std::unexpected(std::move(pipelines.error()));
+  }
+  auto prepared = gpu::Prepared::make(session_->context, plan_);
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  prepared_ = std::move(*prepared);
+  if (session_->cache) {
+    for (const PlanPass& pass : plan_->passes) session_->cache->remember(pass);
+  }
+  return prepared_;
+}
+
+Result<PlanEntry::Placed> PlanEntry::place_new(const std::shared_ptr<const gpu::Prepared>& prepared,
+                                               const std::vector<gpu::Slice>& given, bool staging,
+                                               CallSlot& slot) const {
+  Placed placed;
+  std::vector<gpu::Slice> tensors = given;
+  slot.staging = staging;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    slot.ours.push_back(tensors[i].buffer == nullptr);
+    placed.dirty.push_back(false);
+    if (!slot.ours[i]) continue;
+    const PlanTensor& tensor = plan_->tensors[i];
+    auto made =
+        session_->context.memory->allocate(tensor.buffer_size, gpu::kTensorUsage, tensor.port);
+    if (!made) return std::unexpected(std::move(made.error()));
+    placed.dirty[i] = made->dirty;
+    tensors[i] = {std::move(made->buffer), 0, tensor.buffer_size};
+  }
+  auto bound = gpu::Bound::make(prepared, std::move(tensors), {.staging = staging});
+  if (!bound) return std::unexpected(std::move(bound.error()));
+  placed.bound = slot.bound = std::move(*bound);
+  placed.lease = std::make_shared<int>(0);
+  slot.lease = placed.lease;
+  return placed;
+}
+
+Result<PlanEntry::Placed> PlanEntry::place(const std::vector<gpu::Slice>& given, bool staging) {
+  auto prepared = finish();
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  Slots dropped;  // goes after the lock
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+      if (slot->busy() || !slot->fits(given, staging)) continue;
+      Placed placed{slot->bound, std::make_shared<int>(0), slot->ours};
+      slot->lease = placed.lease;
+      slots_.splice(slots_.begin(), slots_, slot);
+      return placed;
+    }
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+      const auto next = std::next(slot);
+      if (!slot->busy() && slot->stale()) dropped.splice(dropped.end(), slots_, slot);
+      slot = next;
+    }
+  }
+  dropped.clear();
+  CallSlot slot;
+  auto placed = place_new(*prepared, given, staging, slot);
+  if (!placed) return placed;
+  const std::lock_guard lock(mutex_);
+  slots_.push_front(std::move(slot));
+  for (auto last = slots_.end(); slots_.size() > kMaxSlots && last != slots_.begin();) {
+    --last;
+    if (last->busy()) continue;
+    const auto next = std::next(last);
+    dropped.splice(dropped.end(), slots_, last);
+    last = next;
+  }
+  return placed;
+}
+
+void PlanEntry::drop(bool stale_only) {
+  Slots dropped;
+  const std::lock_guard lock(mutex_);  // released before the slots go
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    const auto next = std::next(slot);
+    if (!slot->busy() && (!stale_only || slot->stale()))
+      dropped.splice(dropped.end(), slots_, slot);
+    slot = next;
+  }
+}
+
+}  // namespace wgk

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <format>
+#include <utility>
+
+#include "gpu/wait.h"
+#include "runtime/kernel_impl.h"
+#include "runtime/tensor_impl.h"
+#include "wgk/kernel.h"
+
+namespace wgk {
+namespace {
+
+std::unexpected<Error> empty_handle(std::string_view what) {
+  return failure("usage/range", std::format("the {} handle is empty", what));
+}
+
+// Waits for pipelines without a thread: the plan entry is asked.
+class PrepareState : public Future<Prepared>::State,
+                     public std::enable_shared_from_this<PrepareState> {
+ public:
+  PrepareState(KernelRef kernel, PlanEntryRef entry, Request request)
+      : kernel_(std::move(kernel)), entry_(std::move(entry)), request_(std::move(request)) {}
+  Result<bool> poll() override { return entry_->ready(); }
+  Result<Prepared> finish(std::optional<std::chrono::nanoseconds> timeout) override {
+    if (cancelled_) return failure("usage/cancelled", "preparing was cancelled");
+    auto prepared = entry_->finish(timeout);
+    if (!prepared) return std::unexpected(std::move(prepared.error()));
+    return make_prepared(kernel_, entry_, request_);
+  }
+  void cancel() override { cancelled_ = true; }
+  void then(std::function<void(Result<Prepared>)> callback) override {
+    kernel_->runtime->add_callback([self = shared_from_this(), callback = std::move(callback)] {
+      const auto ready = self->poll();
+      if (ready && !*ready && !self->cancelled_) return false;
+      callback(self->finish({}));
+      return true;
+    });
+  }
+
+ private:
+  KernelRef kernel_;
+  PlanEntryRef entry_;
+  Request request_;
+  bool cancelled_ = false;
+};
+
+class PrewarmState : public Future<void>::State, public std::enable_shared_from_this<PrewarmState> {
+ public:
+  PrewarmState(RuntimeRef runtime, std::vector<PlanEntryRef> entries)
+      : runtime_(std::move(runtime)), entries_(std::move(entries)) {}
+  Result<bool> poll() override {
+    for (const PlanEntryRef& entry : entries_) {
+      auto ready = entry->ready();
+      if (!ready || !*ready) return ready;
+    }
+    return true;
+  }
+  Result<void> finish(std::optional<std::chrono::nanoseconds> timeout) override {
+    if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
+    Result<void> result;
+    for (const PlanEntryRef& entry : entries_) {
+      auto prepared = entry->finish(timeout);
+      if (prepared) continue;
+      if (result) {
+        result = std::unexpected(std::move(prepared.error()));
+      } else {
+        result.error().others.push_back(std::move(prepared.error()));
+      }
+    }
+    return result;
+  }
+  void cancel() override { cancelled_ = true; }
+  void then(std::function<void(Result<void>)> callback) override {
+    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)] {
+      const auto ready = self->poll();
+      if (ready && !*ready && !self->cancelled_) return false;
+      callback(self->finish({}));
+      return true;
+    });
+  }
+
+ private:
+  RuntimeRef runtime_;
+  std::vector<PlanEntryRef> entries_;
+  bool cancelled_ = false;
+};
+
+// Whether two plans differ in nothing but uniform values; else what differs.
+std::optional<std::string> difference(const Plan& a, const Plan& b) {
+  if (a.variant != b.variant)
+    return std::format("the variant ('{}' becomes '{}')", a.variant, b.variant);
+  if (a.passes.size() != b.passes.size()) return "the number of passes";
+  if (a.scratch.size() != b.scratch.size()) return "the scratch buffers";
+  for (std::size_t i = 0; i < a.scratch.size(); ++i) {
+    if (a.scratch[i].buffer_size != b.scratch[i].buffer_size)
+      return std::format("the size of scratch '{}'", a.scratch[i].id);
+  }
+  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+    if (a.tensors[i].shape != b.tensors[i].shape)
+      return std::format("the shape of '{}'", a.tensors[i].port);
+  }
+  for (std::size_t i = 0; i < a.passes.size(); ++i) {
+    const PlanPass& left = a.passes[i];
+    const PlanPass& right = b.passes[i];
+    if (left.key != right.key || *left.wgsl != *right.wgsl)
+      return std::format("the text of pass '{}'", left.id);
+    if (left.dispatch != right.dispatch) return std::format("the size of pass '{}'", left.id);
+  }
+  return std::nullopt;
+}
+
+Needs needs_of(gpu::Needs needs) {
+  switch (needs) {
+    case gpu::Needs::kPass: return Needs::kPass;
+    case gpu::Needs::kEncoder: return Needs::kEncoder;
+    default: return Needs::kSubmit;
+  }
+}
+
+std::unexpected<Error> needs_more(const Bound::Impl& bound, std::string_view given) {
+  return failure(
+      "usage/needs-encoder",
+      std::format("{} cannot be recorded into {}: it needs {}",
+                  bound.prepared->entry->plan()->op_id, given,
+                  bound.bound->needs() == gpu::Needs::kEncoder ? "an encoder (staging copies)"
+                                                               : "several submissions"),
+      "ask needs() first; run() does all of it");
+}
+
+Result<std::vector<gpu::Slice>> slices_of(
+    const Prepared::Impl& prepared, const std::vector<std::pair<std::string, Tensor>>& tensors,
+    std::vector<Tensor>& kept) {
+  const Plan& plan = *prepared.entry->plan();
+  std::vector<gpu::Slice> slices(plan.tensors.size());
+  kept.resize(plan.tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    const auto index = find_tensor(plan, prepared.kernel->package, name);
+    if (!index)
+      return failure("request/unknown",
+                     std::format("{} has no tensor '{}' in this plan", plan.op_id, name));
+    const PlanTensor& wanted = plan.tensors[*index];
+    auto slice = slice_of(tensor, prepared.entry->session());
+    if (!slice)
+      return std::unexpected(
+          std::move(slice.error()).during(std::format("binding tensor '{}'", name)));
+    if (tensor.storage() != wanted.storage || tensor.packed() != wanted.packed) {
+      return failure("request/dtype",
+                     std::format("tensor '{}' holds {}, the plan is for {}", name,
+                                 wgk::name(tensor.storage()), wgk::name(wanted.storage)));
+    }
+    if (tensor.byte_length() != wanted.byte_length) {
+      return failure("request/shape",
+                     std::format("tensor '{}' has {} elements, the plan is for {} bytes", name,
+                                 tensor.elements(), wanted.byte_length));
+    }
+    slices[*index] = std::move(*slice);
+    kept[*index] = tensor;
+  }
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (!slices[i].buffer)
+      return failure("request/missing",
+                     std::format("no tensor for '{}' was given", plan.tensors[i].port));
+  }
+  return slices;
+}
+
+}  // namespace
+
+std::string_view name(Needs needs) {
+  switch (needs) {
+    case Needs::kPass: return "pass";
+    case Needs::kEncoder: return "encoder";
+    default: return "submit";
+  }
+}
+
+Result<Prepared> make_prepared(const KernelRef& kernel, const PlanEntryRef& entry,
+                               const Request& request) {
+  auto prepared = entry->finish();
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  return Prepared(
+      std::make_shared<const Prepared::Impl>(kernel, entry, std::move(*prepared), request));
+}
+
+Result<Future<Prepared>> Kernel::start_prepare(const Signature& signature) const {
+  if (!impl_) return empty_handle("kernel");
+  auto session = impl_->runtime->live_session();
+  if (!session) return std::unexpected(std::move(session.error()));
+  Request request = make_request(signature);
+  auto entry = impl_->entry(*impl_->at(*session), request);
+  if (!entry)
+    return std::unexpected(std::move(entry.error()).during(std::format("preparing {}", op_id())));
+  if (auto status = (*entry)->start(); !status) return std::unexpected(std::move(status.error()));
+  return Future<Prepared>(
+      std::make_shared<PrepareState>(impl_, std::move(*entry), std::move(request)));
+}
+
+Result<Prepared> Kernel::prepare(const Signature& signature) const {
+  auto future = start_prepare(signature);
+  if (!future) return std::unexpected(std::move(future.error()));
+  return future->wait();
+}
+
+Result<Future<void>> Runtime::prewarm(std::span<const Prewarm> calls) const {
+  auto session = impl_->live_session();
+  if (!session) return std::unexpected(std::move(session.error()));
+  std::vector<PlanEntryRef> entries;
+  for (const Prewarm& call : calls) {
+    const KernelRef& kernel = call.kernel.impl();
+    if (!kernel || kernel->runtime != impl_)
+      return failure("usage/foreign", "a kernel to prewarm belongs to another runtime");
+    auto entry = kernel->entry(*kernel->at(*session), make_request(call.signature));
+    if (!entry)
+      return std::unexpected(
+          std::move(entry.error()).during(std::format("prewarming {}", call.kernel.op_id())));
+    if (auto status = (*entry)->start(); !status) return std::unexpected(std::move(status.error()));
+    entries.push_back(std::move(*entry));
+  }
+  return Future<void>(std::make_shared<PrewarmState>(impl_, std::move(entries)));
+}
+
+const Plan& Prepared::plan() const { return *impl_->entry->plan(); }
+MemoryNeeds Prepared::memory() const { return memory_of(plan(), *impl_->entry->session()); }
+
+Result<Bound> Prepared::bind(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                             const BindOptions& options) const {
+  if (!impl_) return empty_handle("prepared call");
+  if (auto status = impl_->entry->session()->context.device->check(); !status)
+    return std::unexpected(std::move(status.error()));
+  auto impl = std::make_shared<Bound::Impl>();
+  auto slices = slices_of(*impl_, tensors, impl->tensors);
+  if (!slices) return std::unexpected(std::move(slices.error()));
+  auto bound = gpu::Bound::make(impl_->prepared, std::move(*slices),
+                                {.own_scratch = options.own_scratch, .staging = options.staging});
+  if (!bound) return std::unexpected(std::move(bound.error()));
+  impl->prepared = impl_;
+  impl->bound = std::move(*bound);
+  impl->options = options;
+  return Bound(std::move(impl));
+}
+
+Result<std::vector<std::pair<std::string, Tensor>>> Prepared::make_outputs() const {
+  if (!impl_) return empty_handle("prepared call");
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  for (const PlanTensor& tensor : plan().tensors) {
+    if (tensor.is_input) continue;
+    auto made = make_tensor(impl_->kernel->runtime, impl_->entry->session(), tensor.dtype,
+                            tensor.shape, {.storage = tensor.storage, .packed = tensor.packed});
+    if (!made) return std::unexpected(std::move(made.error()));
+    outputs.emplace_back(tensor.port, std::move(*made));
+  }
+  return outputs;
+}
+
+Needs Bound::needs() const { return needs_of(impl_->bound->needs()); }
+const Plan& Bound::plan() const { return impl_->bound->prepared().plan(); }
+const std::vector<std::string>& Bound::staging_notes() const {
+  return impl_->bound->staging_notes();
+}
+
+Status Bound::record(WGPUComputePassEncoder pass) const {
+  const gpu::Bound& bound = *impl_->bound;
+  if (bound.needs() != gpu::Needs::kPass) [[unlikely]]
+    return needs_more(*impl_, "a compute pass");
+  bound.used_outside();
+  bound.record(pass);
+  return {};
+}
+
+Status Bound::record(WGPUCommandEncoder encoder) const {
+  const gpu::Bound& bound = *impl_->bound;
+  if (bound.needs() == gpu::Needs::kSubmit) return needs_more(*impl_, "one encoder");
+  bound.used_outside();
+  return bound.record(encoder);
+}
+
+Status Bound::submit() const { return impl_->bound->submit(); }
+
+struct Submission::Impl {
+  RuntimeRef runtime;
+  std::shared_ptr<gpu::Device> device;
+  std::shared_ptr<gpu::QueueDone> done;  // made when somebody asks
+};
+
+Result<Submission> Bound::run() const {
+  if (auto status = submit(); !status) return std::unexpected(std::move(status.error()));
+  auto impl = std::make_shared<Submission::Impl>();
+  impl->runtime = impl_->prepared->kernel->runtime;
+  impl->device = impl_->prepared->entry->session()->context.device;
+  return Submission(std::move(impl));
+}
+
+Result<bool> Submission::ready() {
+  if (!impl_) return true;
+  if (!impl_->done) impl_->done = std::make_shared<gpu::QueueDone>(impl_->device);
+  return impl_->done->ready();
+}
+
+Status Submission::wait(std::optional<std::chrono::nanoseconds> timeout) {
+  if (!impl_) return {};
+  if (!impl_->done) impl_->done = std::make_shared<gpu::QueueDone>(impl_->device);
+  return impl_->done->wait(timeout);
+}
+
+void Submission::then(std::function<void(Status)> callback) {
+  if (!impl_) return;
+  if (!impl_->done) impl_->done = std::make_shared<gpu::QueueDone>(impl_->device);
+  impl_->runtime->add_callback([done = impl_->done, callback = std::move(callback)] {
+    const auto ready = done->ready();
+    if (ready && !*ready) return false;
+    callback(ready ? done->wait() : Status(std::unexpected(ready.error())));
+    return true;
+  });
+}
+
+Status Bound::update(const Values& args) {
+  if (!impl_) return empty_handle("bound call");
+  const Prepared::Impl& prepared = *impl_->prepared;
+  Request request = prepared.request;
+  for (const auto& [key, value] : args) {
+    const auto old = std::ranges::find(request.args, key, &std::pair<std::string, Json>::first);
+    if (old == request.args.end()) {
+      request.args.emplace_back(key, value);
+    } else {
+      old->second = value;
+    }
+  }
+  const SessionRef& session = prepared.entry->session();
+  auto plan = prepared.kernel->at(session)->planner.plan(request);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  if (const auto what = difference(*prepared.entry->plan(), **plan)) {
+    return failure("usage/specialized",
+                   std::format("the new values change {}, not only uniforms", *what),
+                   "prepare the call again");
+  }
+  auto fresh = gpu::Prepared::make(session->context, *plan);
+  if (!fresh) return std::unexpected(std::move(fresh.error()));
+  auto bound =
+      gpu::Bound::make(std::move(*fresh), impl_->bound->tensors(),
+                       {.scratch = impl_->bound->scratch(), .staging = impl_->options.staging});
+  if (!bound) return std::unexpected(std::move(bound.error()));
+  auto next = std::make_shared<Prepared::Impl>(prepared);
+  next->request = std::move(request);
+  impl_->prepared = std::move(next);
+  impl_->bound = std::move(*bound);
+  return {};
+}
+
+}  // namespace wgk

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "runtime/test_support.h"
+
+namespace wgk {
+namespace {
+
+using testing::contains;
+using testing::numbers;
+using testing::scale_package;
+using testing::shared_runtime;
+using testing::times;
+
+// What a caller does with its own device.
+struct Encoder {
+  WGPUDevice device;
+  WGPUQueue queue;
+  WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(device, nullptr);
+  WGPUComputePassEncoder begin() const {
+    return wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+  }
+  static void end(WGPUComputePassEncoder pass) {
+    wgpuComputePassEncoderEnd(pass);
+    wgpuComputePassEncoderRelease(pass);
+  }
+  void submit() const {
+    WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, nullptr);
+    wgpuQueueSubmit(queue, 1, &commands);
+    wgpuCommandBufferRelease(commands);
+    wgpuCommandEncoderRelease(encoder);
+  }
+};
+
+class PreparedCalls : public testing::RuntimeTest {
+ protected:
+  const Runtime& runtime = shared_runtime();
+  Kernel scale = *runtime.load(scale_package());
+  std::vector<float> x = numbers(100);
+  static Signature signature(double factor) {
+    return {.inputs = {{.name = "x", .dtype = DType::f32, .shape = {100}}},
+            .args = {{"factor", factor}}};
+  }
+};
+
+TEST_F(PreparedCalls, RecordManyIntoOnePassOfTheCallers) {
+  auto prepared = scale.prepare(signature(2));
+  ASSERT_TRUE(prepared) << prepared.error().to_string();
+  std::vector<Tensor> values = {*runtime.upload(HostTensor(x, {100}))};
+  std::vector<Bound> chain;
+  for (int i = 0; i < 10; ++i) {
+    values.push_back(*runtime.empty(DType::f32, {100}));
+    auto bound = prepared->bind({{"X", values[values.size() - 2]}, {"y", values.back()}});
+    ASSERT_TRUE(bound) << bound.error().to_string();
+    EXPECT_EQ(bound->needs(), Needs::kPass);
+    chain.push_back(*bound);
+  }
+  const auto before = runtime.stats();
+  const Encoder encoder{runtime.device(), runtime.queue()};
+  WGPUComputePassEncoder pass = encoder.begin();
+  for (const Bound& bound : chain) ASSERT_TRUE(bound.record(pass));
+  Encoder::end(pass);
+  encoder.submit();
+  const auto after = runtime.stats();
+  EXPECT_EQ(after.submits, before.submits);
+  EXPECT_EQ(after.waits, before.waits);
+  EXPECT_EQ(after.buffers_made, before.buffers_made);
+  EXPECT_EQ(after.bind_groups_made, before.bind_groups_made);
+  EXPECT_EQ(*values.back().download<float>(), times(x, 1024));
+}
+
+TEST_F(PreparedCalls, BuffersOfUnsubmittedCommandsAreNotReused) {
+  auto prepared = *scale.prepare(signature(2));
+  const Encoder encoder{runtime.device(), runtime.queue()};
+  const Tensor y = *runtime.empty(DType::f32, {100});
+  {
+    const Tensor input = *runtime.upload(HostTensor(x, {100}));
+    auto bound = *prepared.bind({{"x", input}, {"y", y}});
+    WGPUComputePassEncoder pass = encoder.begin();
+    ASSERT_TRUE(bound.record(pass));
+    Encoder::end(pass);
+  }
+  // Everything is dropped; a new tensor of the same size must not get the old buffer.
+  const Tensor other = *runtime.upload(HostTensor(times(x, 100), {100}));
+  encoder.submit();
+  EXPECT_EQ(*y.download<float>(), times(x, 2));
+}
+
+TEST_F(PreparedCalls, BindAgainNeedsNoNewPlanOrPipeline) {
+  auto prepared = *scale.prepare(signature(7));
+  const auto before = runtime.stats();
+  for (int i = 0; i < 3; ++i) {
+    const Tensor input = *runtime.upload(HostTensor(times(x, static_cast<float>(i)), {100}));
+    auto outputs = *prepared.make_outputs();
+    auto bound = *prepared.bind({{"x", input}, outputs[0]});
+    auto submission = bound.run();
+    ASSERT_TRUE(submission);
+    ASSERT_TRUE(submission->wait());
+    EXPECT_EQ(*outputs[0].second.download<float>(), times(x, static_cast<float>(7 * i)));
+  }
+  EXPECT_EQ(runtime.stats().plans_made, before.plans_made);
+  EXPECT_EQ(runtime.stats().pipelines_built, before.pipelines_built);
+}
+
+TEST_F(PreparedCalls, UniformValuesChangeBetweenRecordings) {
+  auto prepared = *scale.prepare(signature(2));
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  const Tensor middle = *runtime.empty(DType::f32, {100});
+  const Tensor y = *runtime.empty(DType::f32, {100});
+  auto first = *prepared.bind({{"x", input}, {"y", middle}});
+  auto second = *prepared.bind({{"x", middle}, {"y", y}});
+  const Encoder encoder{runtime.device(), runtime.queue()};
+  WGPUComputePassEncoder pass = encoder.begin();
+  ASSERT_TRUE(first.record(pass));
+  auto status = second.update({{"factor", 5}});
+  ASSERT_TRUE(status) << status.error().to_string();
+  ASSERT_TRUE(second.record(pass));
+  ASSERT_TRUE(first.update({{"factor", 1000}}));  // too late for what is recorded
+  Encoder::end(pass);
+  encoder.submit();
+  EXPECT_EQ(*y.download<float>(), times(x, 10));
+  EXPECT_EQ(second.update({{"gap", 1}, {"nonsense", 1}}).error().code, "request/unknown");
+}
+
+TEST_F(PreparedCalls, SayWhatTheyNeed) {
+  Kernel split = *runtime.load(testing::accumulate_package(true));
+  auto prepared =
+      split.prepare({.inputs = {{.name = "x", .shape = {8}}, {.name = "y", .shape = {8}}}});
+  ASSERT_TRUE(prepared) << prepared.error().to_string();
+  const Tensor input = *runtime.upload(HostTensor(numbers(8), {8}));
+  const Tensor y = *runtime.upload(HostTensor(numbers(8), {8}));
+  auto bound = *prepared->bind({{"x", input}, {"y", y}});
+  EXPECT_EQ(bound.needs(), Needs::kSubmit);
+  EXPECT_EQ(name(bound.needs()), "submit");
+  const Encoder encoder{runtime.device(), runtime.queue()};
+  WGPUComputePassEncoder pass = encoder.begin();
+  EXPECT_EQ(bound.record(pass).error().code, "usage/needs-encoder");
+  Encoder::end(pass);
+  EXPECT_EQ(bound.record(encoder.encoder).error().code, "usage/needs-encoder");
+  encoder.submit();
+  ASSERT_TRUE(bound.submit());
+  EXPECT_EQ(*y.download<float>(), times(numbers(8), 2));
+}
+
+TEST_F(PreparedCalls, StagingCopiesGoIntoAnEncoder) {
+  auto prepared = *scale.prepare(signature(2));
+  const Tensor big = *runtime.upload(HostTensor(numbers(400), {400}));
+  const Tensor input = *Tensor::wrap(runtime, big.buffer(), 4, 400, {100}, DType::f32);
+  const Tensor y = *Tensor::wrap(runtime, big.buffer(), 1028, 400, {100}, DType::f32);
+  EXPECT_FALSE(prepared.bind({{"x", input}, {"y", y}}));
+  auto bound = prepared.bind({{"x", input}, {"y", y}}, {.staging = true});
+  ASSERT_TRUE(bound) << bound.error().to_string();
+  EXPECT_EQ(bound->needs(), Needs::kEncoder);
+  EXPECT_EQ(bound->staging_notes().size(), 2);
+  const Encoder encoder{runtime.device(), runtime.queue()};
+  ASSERT_TRUE(bound->record(encoder.encoder));
+  encoder.submit();
+  auto expected = numbers(400);
+  for (std::size_t i = 0; i < 100; ++i) expected[257 + i] = expected[1 + i] * 2;
+  EXPECT_EQ(*big.download<float>(), expected);
+}
+
+TEST_F(PreparedCalls, ScratchIsZeroAtEveryRecording) {
+  Kernel accumulate = *runtime.load(testing::accumulate_package(false));
+  auto prepared =
+      *accumulate.prepare({.inputs = {{.name = "x", .shape = {8}}, {.name = "y", .shape = {8}}}});
+  const Tensor input = *runtime.upload(HostTensor(numbers(8), {8}));
+  const Tensor y = *runtime.upload(HostTensor(numbers(8), {8}));
+  auto bound = *prepared.bind({{"x", input}, {"y", y}});
+  EXPECT_EQ(bound.needs(), Needs::kPass);
+  const Encoder encoder{runtime.device(), runtime.queue()};
+  WGPUComputePassEncoder pass = encoder.begin();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(bound.record(pass));
+  Encoder::end(pass);
+  encoder.submit();
+  EXPECT_EQ(*y.download<float>(), times(numbers(8), 4));
+}
+
+TEST_F(PreparedCalls, NamesWhatDoesNotFit) {
+  auto prepared = *scale.prepare(signature(2));
+  const Tensor good = *runtime.empty(DType::f32, {100});
+  const Tensor y = *runtime.empty(DType::f32, {100});
+  const auto code = [&](const std::vector<std::pair<std::string, Tensor>>& tensors) {
+    auto bound = prepared.bind(tensors);
+    return bound ? std::string("bound") : bound.error().code;
+  };
+  EXPECT_EQ(code({{"x", good}, {"y", y}}), "bound");
+  EXPECT_EQ(code({{"x", good}}), "request/missing");
+  EXPECT_EQ(code({{"x", good}, {"y", y}, {"q", y}}), "request/unknown");
+  EXPECT_EQ(code({{"x", *runtime.empty(DType::i32, {100})}, {"y", y}}), "request/dtype");
+  EXPECT_EQ(code({{"x", *runtime.empty(DType::f32, {99})}, {"y", y}}), "request/shape");
+  EXPECT_EQ(code({{"x", good}, {"y", good}}), "request/alias");
+  EXPECT_EQ(code({{"x", Tensor()}, {"y", y}}), "usage/range");
+}
+
+TEST_F(PreparedCalls, MemoryIsKnownBeforeAnythingRuns) {
+  auto fresh = Runtime::create();
+  ASSERT_TRUE(fresh);
+  Kernel accumulate = *fresh->load(testing::accumulate_package(false));
+  const Signature call = {.inputs = {{.name = "x", .shape = {8}}, {.name = "y", .shape = {8}}}};
+  auto needs = accumulate.memory(call);
+  ASSERT_TRUE(needs) << needs.error().to_string();
+  EXPECT_EQ(needs->scratch, 32);
+  EXPECT_EQ(needs->inputs, 64);
+  EXPECT_EQ(fresh->stats().live_bytes, 0);
+  auto prepared = *accumulate.prepare(call);
+  EXPECT_EQ(fresh->stats().live_bytes, needs->uniforms);
+  const Tensor input = *fresh->upload(HostTensor(numbers(8), {8}));
+  const Tensor y = *fresh->upload(HostTensor(numbers(8), {8}));
+  auto bound = *prepared.bind({{"x", input}, {"y", y}});
+  EXPECT_EQ(fresh->stats().live_bytes, needs->total());
+}
+
+TEST_F(PreparedCalls, PrewarmCompilesInParallelAndOnce) {
+  auto fresh = Runtime::create();
+  ASSERT_TRUE(fresh);
+  Kernel kernel = *fresh->load(scale_package());
+  std::vector<Prewarm> list;
+  for (const DType dtype : {DType::f32, DType::i32, DType::i8, DType::u8}) {
+    for (const double width : {64, 1}) {
+      list.push_back({kernel,
+                      {.inputs = {{.name = "x", .dtype = dtype, .shape = {100}}},
+                       .args = {{"factor", 1}},
+                       .tunables = {{"WIDTH", width}}}});
+    }
+  }
+  auto future = fresh->prewarm(list);
+  ASSERT_TRUE(future) << future.error().to_string();
+  auto again = *fresh->prewarm(list);
+  ASSERT_TRUE(future->wait());
+  ASSERT_TRUE(again.wait());
+  const auto stats = fresh->stats();
+  EXPECT_GE(stats.pipelines_built, 3);
+  EXPECT_LE(stats.pipelines_built, 8);
+  std::vector<float> data = numbers(100);
+  ASSERT_TRUE(kernel.call({{"x", HostTensor(data, {100})}}, {.args = {{"factor", 1}}}));
+  EXPECT_EQ(fresh->stats().pipelines_built, stats.pipelines_built) << "the call finds its pipeline";
+}
+
+}  // namespace
+}  // namespace wgk
