@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgk eval: the expression language alone.
+#include <cmath>
+
+#include "base/number.h"
+#include "cli/context_file.h"
+#include "cli/session.h"
+#include "expr/expression.h"
+#include "json/json.h"
+
+namespace wgk::cli {
+namespace {
+
+// As JavaScript shows a plain value: texts as they are, the rest as JSON, with the numbers that
+// JSON has no word for.
+std::string shown(const expr::Value& value) {
+  if (value.is_undefined()) return "undefined";
+  if (value.is_null()) return "null";
+  if (const std::string* text = value.if_string()) return *text;
+  if (const expr::Number* number = value.if_number()) {
+    return number->value == 0 && std::signbit(number->value) ? "-0" : number_text(number->value);
+  }
+  if (value.if_function() != nullptr) return "[function]";
+  return json::write(value.to_json());
+}
+
+std::string_view kind(const expr::Value& value) {
+  if (value.is_undefined()) return "undefined";
+  if (value.is_null()) return "null";
+  if (value.if_bool() != nullptr) return "bool";
+  if (value.if_number() != nullptr) return "number";
+  if (value.if_string() != nullptr) return "string";
+  if (value.if_array() != nullptr) return "list";
+  return value.if_object() != nullptr ? "object" : "function";
+}
+
+int run(const Session& session, const std::string& text, const std::string& context) {
+  expr::Scope scope(&expr::helpers());
+  if (const Status status = read_context(context, scope); !status)
+    return session.fail(status.error());
+  const auto value = expr::Expression(text).evaluate(scope);
+  if (!value) return session.fail(value.error());
+  if (session.json) {
+    session.print_json(Json::object(
+        {{"kind", kind(*value)}, {"value", value->to_json()}, {"text", shown(*value)}}));
+  } else {
+    session.print(shown(*value) + "\n");
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Session& session) {
+  struct Flags {
+    std::string expression, context;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      add_command(app, session, "eval", "Evaluate an expression of the manifest language",
+                  {"wgk eval 'ceilDiv(10, 4) * 2'",
+                   "wgk eval 'numel(shapes.x) % 4 == 0' --context names.json"});
+  command->add_option("EXPR", flags->expression, "The expression")->required();
+  command->add_option("--context", flags->context,
+                      "JSON file of the names that the expression sees");
+  command->add_flag("--json", session.json, "Print JSON");
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run(session, flags->expression, flags->context); };
+  });
+}
+
+}  // namespace wgk::cli
