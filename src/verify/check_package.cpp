@@ -24,9 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_integer(DType dtype) {
-  return dtype != DType::f32 && dtype != DType::f16;
-}
+bool is_integer(DType dtype) { return dtype != DType::f32 && dtype != DType::f16; }
 
 class Check {
  public:

@@ -277,12 +277,9 @@ class CaseRun {
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPassed:
-      return "passed";
-    case Verdict::kFailed:
-      return "failed";
-    case Verdict::kSkipped:
-      return "skipped";
+    case Verdict::kPassed: return "passed";
+    case Verdict::kFailed: return "failed";
+    case Verdict::kSkipped: return "skipped";
   }
   return "";
 }
