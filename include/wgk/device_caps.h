@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planning knows of a device: plain data, readable from JSON (tests/devices), so no device is needed to plan.
+// What planning knows of a device: plain data, readable from JSON (tests/devices), so no device is
+// needed to plan.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +28,22 @@ struct VariantOff {
 };
 
 struct DeviceCaps {
-  std::string name;                                   // for people only
-  std::vector<std::string> features;                  // WebGPU feature names, sorted
-  std::vector<std::string> wgsl_language_features;    // sorted
-  std::vector<std::pair<std::string, double>> limits; // canonical WebGPU names, sorted; a missing one has its default (format.md b.9)
-  std::string vendor, architecture;                   // lower-case
+  std::string name;                                 // for people only
+  std::vector<std::string> features;                // WebGPU feature names, sorted
+  std::vector<std::string> wgsl_language_features;  // sorted
+  std::vector<std::pair<std::string, double>>
+      limits;  // canonical WebGPU names, sorted; a missing one has its default (format.md b.9)
+  std::string vendor, architecture;  // lower-case
   bool is_fallback_adapter = false;
   std::optional<int> subgroup_min_size, subgroup_max_size;
   std::optional<std::vector<SubgroupMatrixConfig>> subgroup_matrix_configs;
-  std::vector<std::string> wgsl_compile_failures;     // known broken constructs, e.g. "atomicCompareExchangeWeak"
-  std::vector<VariantOff> variants_off;               // known driver bugs
+  std::vector<std::string>
+      wgsl_compile_failures;  // known broken constructs, e.g. "atomicCompareExchangeWeak"
+  std::vector<VariantOff> variants_off;  // known driver bugs
 
   bool has_feature(std::string_view feature) const;
-  // Reported value, else the WebGPU default; nothing for an unknown limit. maxComputeWorkgroupsPerDimension is capped at 65535.
+  // Reported value, else the WebGPU default; nothing for an unknown limit.
+  // maxComputeWorkgroupsPerDimension is capped at 65535.
   std::optional<double> limit(std::string_view name) const;
 
   // The default device: no features, default limits.

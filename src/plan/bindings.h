@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bindings of one pass: what is bound, its WGSL type, and the declarations that templates print (format.md b.6, c.3).
+// The bindings of one pass: what is bound, its WGSL type, and the declarations that templates print
+// (format.md b.6, c.3).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,11 @@ struct PassBinding {
 };
 
 // Names, buffers and element types of a pass's bindings. The level holds the pass's derived names.
-Result<std::vector<PassBinding>> resolve_bindings(const PackageIndex& index, const package::Variant& variant, const package::Pass& pass,
-                                                  const BoundRequest& bound, const DeriveLevel& level);
+Result<std::vector<PassBinding>> resolve_bindings(const PackageIndex& index,
+                                                  const package::Variant& variant,
+                                                  const package::Pass& pass,
+                                                  const BoundRequest& bound,
+                                                  const DeriveLevel& level);
 
 // env.wgsl.resourceDeclarations. Two structs of one name must have the same fields.
 Result<std::string> resource_declarations(const std::vector<PassBinding>& bindings);
@@ -38,7 +42,8 @@ Result<std::string> resource_declarations(const std::vector<PassBinding>& bindin
 // "0r1w2u": what a pipeline layout is made of.
 std::string layout_text(const std::vector<PassBinding>& bindings);
 
-// Names of the padding fields of a uniform struct; fields and padding together are a multiple of four.
+// Names of the padding fields of a uniform struct; fields and padding together are a multiple of
+// four.
 std::vector<std::string> padding_names(const std::vector<package::Field>& fields);
 
 std::string_view type_text(package::Field::Type type);

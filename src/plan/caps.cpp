@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kCode = "io/format";
 constexpr std::string_view kWorkgroupsPerDimension = "maxComputeWorkgroupsPerDimension";
 
-// In WebGPU's order, in which expressions see them. The limits ...InVertexStage and ...InFragmentStage have no default on purpose (format.md b.9).
+// In WebGPU's order, in which expressions see them. The limits ...InVertexStage and
+// ...InFragmentStage have no default on purpose (format.md b.9).
 constexpr auto kDefaultLimits = std::to_array<std::pair<std::string_view, double>>({
     {"maxTextureDimension1D", 8192},
     {"maxTextureDimension2D", 8192},
@@ -77,14 +78,18 @@ Result<std::optional<int>> read_size(const json::Cursor& owner, std::string_view
 
 Result<SubgroupMatrixConfig> read_matrix(const json::Cursor& item) {
   SubgroupMatrixConfig config;
-  for (const auto& [key, text] : {std::pair{"componentType", &config.component_type},
-                                  std::pair{"resultComponentType", &config.result_component_type}}) {
-    auto member = item.require(key).and_then([](const json::Cursor& value) { return value.string(); });
+  for (const auto& [key, text] :
+       {std::pair{"componentType", &config.component_type},
+        std::pair{"resultComponentType", &config.result_component_type}}) {
+    auto member =
+        item.require(key).and_then([](const json::Cursor& value) { return value.string(); });
     if (!member) return std::unexpected(std::move(member.error()));
     *text = std::move(*member);
   }
-  for (const auto& [key, size] : {std::pair{"M", &config.m}, std::pair{"N", &config.n}, std::pair{"K", &config.k}}) {
-    auto member = item.require(key).and_then([](const json::Cursor& value) { return value.integer(-1, 1 << 20); });
+  for (const auto& [key, size] :
+       {std::pair{"M", &config.m}, std::pair{"N", &config.n}, std::pair{"K", &config.k}}) {
+    auto member = item.require(key).and_then(
+        [](const json::Cursor& value) { return value.integer(-1, 1 << 20); });
     if (!member) return std::unexpected(std::move(member.error()));
     *size = static_cast<int>(*member);
   }
@@ -92,12 +97,13 @@ Result<SubgroupMatrixConfig> read_matrix(const json::Cursor& item) {
 }
 
 Status read_adapter_info(const json::Cursor& info, DeviceCaps& caps) {
-  if (auto known = info.only({"vendor", "architecture", "isFallbackAdapter", "subgroupMinSize", "subgroupMaxSize",
-                              "subgroupMatrixConfigs", "device", "description"});
+  if (auto known = info.only({"vendor", "architecture", "isFallbackAdapter", "subgroupMinSize",
+                              "subgroupMaxSize", "subgroupMatrixConfigs", "device", "description"});
       !known) {
     return known;
   }
-  for (const auto& [key, text] : {std::pair{"vendor", &caps.vendor}, std::pair{"architecture", &caps.architecture}}) {
+  for (const auto& [key, text] :
+       {std::pair{"vendor", &caps.vendor}, std::pair{"architecture", &caps.architecture}}) {
     const auto member = info.find(key);
     if (!member) continue;
     auto value = member->string();
@@ -157,18 +163,23 @@ Json matrix_json(const SubgroupMatrixConfig& config) {
 
 }  // namespace
 
-bool DeviceCaps::has_feature(std::string_view feature) const { return std::ranges::find(features, feature) != features.end(); }
+bool DeviceCaps::has_feature(std::string_view feature) const {
+  return std::ranges::find(features, feature) != features.end();
+}
 
 std::optional<double> DeviceCaps::limit(std::string_view limit_name) const {
   std::optional<double> value;
-  if (const auto reported = std::ranges::find(limits, limit_name, &std::pair<std::string, double>::first);
+  if (const auto reported =
+          std::ranges::find(limits, limit_name, &std::pair<std::string, double>::first);
       reported != limits.end()) {
     value = reported->second;
   } else {
-    const auto known = std::ranges::find(kDefaultLimits, limit_name, &std::pair<std::string_view, double>::first);
+    const auto known =
+        std::ranges::find(kDefaultLimits, limit_name, &std::pair<std::string_view, double>::first);
     if (known != kDefaultLimits.end()) value = known->second;
   }
-  if (value && limit_name == kWorkgroupsPerDimension) value = std::min(*value, planning::kFoldWidth);
+  if (value && limit_name == kWorkgroupsPerDimension)
+    value = std::min(*value, planning::kFoldWidth);
   return value;
 }
 
@@ -180,7 +191,9 @@ DeviceCaps DeviceCaps::defaults() {
 
 Result<DeviceCaps> DeviceCaps::from_json(const Json& json) {
   const json::Cursor root(json, "", kCode);
-  if (auto known = root.only({"name", "note", "features", "wgslLanguageFeatures", "wgslCompileFailures", "limits", "adapterInfo"}); !known) {
+  if (auto known = root.only({"name", "note", "features", "wgslLanguageFeatures",
+                              "wgslCompileFailures", "limits", "adapterInfo"});
+      !known) {
     return std::unexpected(std::move(known.error()));
   }
   DeviceCaps caps;
@@ -197,10 +210,12 @@ Result<DeviceCaps> DeviceCaps::from_json(const Json& json) {
     *names = std::move(*value);
   }
   if (const auto limits = root.find("limits")) {
-    if (auto done = read_limits(*limits, caps); !done) return std::unexpected(std::move(done.error()));
+    if (auto done = read_limits(*limits, caps); !done)
+      return std::unexpected(std::move(done.error()));
   }
   if (const auto info = root.find("adapterInfo")) {
-    if (auto done = read_adapter_info(*info, caps); !done) return std::unexpected(std::move(done.error()));
+    if (auto done = read_adapter_info(*info, caps); !done)
+      return std::unexpected(std::move(done.error()));
   }
   return caps;
 }
@@ -214,12 +229,15 @@ Json DeviceCaps::to_json() const {
   Json all_limits{Json::Object{}};
   for (const auto& [key, value] : limits) all_limits.set(key, value);
   json.set("limits", std::move(all_limits));
-  Json info = Json::object({{"vendor", vendor}, {"architecture", architecture}, {"isFallbackAdapter", is_fallback_adapter}});
+  Json info = Json::object({{"vendor", vendor},
+                            {"architecture", architecture},
+                            {"isFallbackAdapter", is_fallback_adapter}});
   if (subgroup_min_size) info.set("subgroupMinSize", *subgroup_min_size);
   if (subgroup_max_size) info.set("subgroupMaxSize", *subgroup_max_size);
   if (subgroup_matrix_configs) {
     Json::Array configs;
-    for (const SubgroupMatrixConfig& config : *subgroup_matrix_configs) configs.push_back(matrix_json(config));
+    for (const SubgroupMatrixConfig& config : *subgroup_matrix_configs)
+      configs.push_back(matrix_json(config));
     info.set("subgroupMatrixConfigs", Json(std::move(configs)));
   }
   json.set("adapterInfo", std::move(info));
@@ -232,7 +250,8 @@ std::vector<std::pair<std::string, double>> all_limits(const DeviceCaps& caps) {
   std::vector<std::pair<std::string, double>> all;
   for (const auto& [name, value] : kDefaultLimits) all.emplace_back(name, *caps.limit(name));
   for (const auto& [name, value] : caps.limits) {
-    if (std::ranges::find(kDefaultLimits, name, &std::pair<std::string_view, double>::first) == kDefaultLimits.end()) {
+    if (std::ranges::find(kDefaultLimits, name, &std::pair<std::string_view, double>::first) ==
+        kDefaultLimits.end()) {
       all.emplace_back(name, value);
     }
   }
@@ -244,11 +263,13 @@ std::vector<SubgroupMatrixConfig> usable_matrix_configs(const DeviceCaps& caps) 
   std::vector<std::pair<std::string, SubgroupMatrixConfig>> named;
   if (!caps.subgroup_matrix_configs) return {};
   for (const SubgroupMatrixConfig& config : *caps.subgroup_matrix_configs) {
-    const bool known = std::ranges::find(kComponents, config.component_type) != kComponents.end() &&
-                       std::ranges::find(kComponents, config.result_component_type) != kComponents.end();
+    const bool known =
+        std::ranges::find(kComponents, config.component_type) != kComponents.end() &&
+        std::ranges::find(kComponents, config.result_component_type) != kComponents.end();
     if (!known || config.m <= 0 || config.n <= 0 || config.k <= 0) continue;
-    named.emplace_back(config.component_type + "-" + config.result_component_type + "-" + std::to_string(config.m) + "x" +
-                           std::to_string(config.n) + "x" + std::to_string(config.k),
+    named.emplace_back(config.component_type + "-" + config.result_component_type + "-" +
+                           std::to_string(config.m) + "x" + std::to_string(config.n) + "x" +
+                           std::to_string(config.k),
                        config);
   }
   std::ranges::stable_sort(named, {}, &std::pair<std::string, SubgroupMatrixConfig>::first);

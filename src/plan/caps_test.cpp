@@ -24,7 +24,8 @@ TEST(DeviceCaps, DefaultsStandInForUnreportedLimits) {
 }
 
 TEST(DeviceCaps, DispatchDimensionsAreCapped) {
-  const DeviceCaps caps = read(R"({"limits": {"maxComputeWorkgroupsPerDimension": 2147483647, "maxStorageBuffersInVertexStage": 4}})");
+  const DeviceCaps caps = read(
+      R"({"limits": {"maxComputeWorkgroupsPerDimension": 2147483647, "maxStorageBuffersInVertexStage": 4}})");
   EXPECT_EQ(caps.limit("maxComputeWorkgroupsPerDimension"), 65535);
   EXPECT_EQ(caps.limit("maxStorageBuffersInVertexStage"), 4);
   const auto limits = planning::all_limits(caps);
@@ -42,7 +43,8 @@ TEST(DeviceCaps, JsonRoundTrip) {
 }
 
 TEST(DeviceCaps, NamesAreSortedAndVendorsLowerCase) {
-  const DeviceCaps caps = read(R"({"features": ["b", "a", "b"], "adapterInfo": {"vendor": "NVIDIA", "architecture": "AmPere"}})");
+  const DeviceCaps caps = read(
+      R"({"features": ["b", "a", "b"], "adapterInfo": {"vendor": "NVIDIA", "architecture": "AmPere"}})");
   EXPECT_EQ(caps.features, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(caps.vendor, "nvidia");
   EXPECT_EQ(caps.architecture, "ampere");
@@ -50,8 +52,10 @@ TEST(DeviceCaps, NamesAreSortedAndVendorsLowerCase) {
 }
 
 TEST(DeviceCaps, BadJsonIsRefused) {
-  for (const std::string_view text : {R"({"feature": []})", R"({"features": "x"})", R"({"limits": {"maxBufferSize": "1"}})", R"([])",
-                                      R"({"adapterInfo": {"subgroupMinSize": -1}})", R"({"adapterInfo": {"subgroupMatrixConfigs": [{}]}})"}) {
+  for (const std::string_view text :
+       {R"({"feature": []})", R"({"features": "x"})", R"({"limits": {"maxBufferSize": "1"}})",
+        R"([])", R"({"adapterInfo": {"subgroupMinSize": -1}})",
+        R"({"adapterInfo": {"subgroupMatrixConfigs": [{}]}})"}) {
     const auto caps = DeviceCaps::from_json(*json::parse(text));
     ASSERT_FALSE(caps) << text;
     EXPECT_EQ(caps.error().code, "io/format");

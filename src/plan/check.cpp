@@ -29,14 +29,16 @@ std::vector<std::string> port_names(const std::vector<Port>& ports) {
   std::vector<std::string> names;
   for (const Port& port : ports) names.push_back(port.key);
   for (const Port& port : ports) {
-    if (!port.onnx.empty() && std::ranges::find(names, port.onnx) == names.end()) names.push_back(port.onnx);
+    if (!port.onnx.empty() && std::ranges::find(names, port.onnx) == names.end())
+      names.push_back(port.onnx);
   }
   return names;
 }
 
 class Checker {
  public:
-  Checker(const PackageIndex& index, const Request& request) : index_(index), request_(request), manifest_(index.manifest()) {
+  Checker(const PackageIndex& index, const Request& request)
+      : index_(index), request_(request), manifest_(index.manifest()) {
     bound_.of_port.resize(index.ports.size());
     bound_.wanted.resize(index.ports.size());
   }
@@ -50,7 +52,8 @@ class Checker {
     }
     for (std::size_t slot = 0; slot < index_.ports.size(); ++slot) {
       if (index_.ports[slot].input == nullptr || !bound_.of_port[slot]) continue;
-      if (auto agreed = resolve_type(index_, bound_, slot, false); !agreed) refuse(std::move(agreed.error()), true);
+      if (auto agreed = resolve_type(index_, bound_, slot, false); !agreed)
+        refuse(std::move(agreed.error()), true);
     }
     const std::size_t before = violations_.size();
     check_attributes(manifest_, request_, bound_, violations_);
@@ -67,7 +70,8 @@ class Checker {
     if (unsound) sound_ = false;
   }
 
-  void refuse_name(std::string_view kind, const std::string& name, const std::vector<std::string>& known, std::string_view kinds,
+  void refuse_name(std::string_view kind, const std::string& name,
+                   const std::vector<std::string>& known, std::string_view kinds,
                    std::string_view instead = {}) {
     std::string message = "unknown " + std::string(kind) + " " + quoted(name) + "; ";
     if (!instead.empty()) {
@@ -75,19 +79,25 @@ class Checker {
     } else {
       message += "the " + std::string(kinds) + " are " + join(known);
     }
-    refuse(make_error("request/unknown", std::move(message), instead.empty() ? suggestion(name, known) : ""), true);
+    refuse(make_error("request/unknown", std::move(message),
+                      instead.empty() ? suggestion(name, known) : ""),
+           true);
   }
 
   void refuse_twice(const std::string& name, const Port& port) {
-    refuse(make_error("request/duplicate", quoted(port) + " is given twice, the second time as " + quoted(name)), true);
+    refuse(make_error("request/duplicate",
+                      quoted(port) + " is given twice, the second time as " + quoted(name)),
+           true);
   }
 
   void collect_inputs(std::vector<const TensorDesc*>& given) {
     for (const auto& [name, tensor] : request_.inputs) {
       const auto slot = index_.find_input(name);
       if (!slot) {
-        const bool argument = std::ranges::any_of(manifest_.args, [&name](const auto& arg) { return arg.first == name; });
-        refuse_name("input", name, port_names(manifest_.inputs), "inputs", argument ? "it is a scalar argument, not a tensor" : "");
+        const bool argument = std::ranges::any_of(
+            manifest_.args, [&name](const auto& arg) { return arg.first == name; });
+        refuse_name("input", name, port_names(manifest_.inputs), "inputs",
+                    argument ? "it is a scalar argument, not a tensor" : "");
       } else if (given[*slot] != nullptr) {
         refuse_twice(name, *index_.ports[*slot].input);
       } else {
@@ -112,7 +122,9 @@ class Checker {
   void bind_input(std::size_t slot, const TensorDesc* given) {
     const Port& port = *index_.ports[slot].input;
     if (given == nullptr) {
-      if (!port.optional) refuse(make_error("request/missing", "required input " + quoted(port) + " is not given"), true);
+      if (!port.optional)
+        refuse(make_error("request/missing", "required input " + quoted(port) + " is not given"),
+               true);
       return;
     }
     auto tensor = make_tensor(port, *given);
@@ -130,7 +142,9 @@ class Checker {
     if (given.storage) return *given.storage;
     const std::vector<DType>* admitted = index_.constraint(port.dtype);
     if (admitted != nullptr && admitted->size() == 1) return admitted->front();
-    return failure("request/dtype", quoted(port) + " is given without a dtype, and the contract admits more than one");
+    return failure(
+        "request/dtype",
+        quoted(port) + " is given without a dtype, and the contract admits more than one");
   }
 
   Result<BoundTensor> make_tensor(const Port& port, const TensorDesc& given) const {
@@ -143,15 +157,19 @@ class Checker {
       tensor.storage = given.storage.value_or(tensor.dtype);
       tensor.packed = given.packed;
     } else {
-      tensor.storage = tensor.dtype == DType::i64 ? port.storage.value_or(DType::i64) : tensor.dtype;
+      tensor.storage =
+          tensor.dtype == DType::i64 ? port.storage.value_or(DType::i64) : tensor.dtype;
       tensor.packed = port.packed;
       tensor.host_data = given.host_data;
       tensor.host_type = given.host_array.value_or(tensor.dtype);
       WGK_TRY(check_array(port, tensor));
     }
     if (tensor.packed != port.packed) {
-      return failure("request/dtype", quoted(port) + (port.packed ? " must hold uint8 packed, four in a word; the tensor is not packed"
-                                                                  : " must not be packed; the tensor holds packed uint8"));
+      return failure(
+          "request/dtype",
+          quoted(port) + (port.packed
+                              ? " must hold uint8 packed, four in a word; the tensor is not packed"
+                              : " must not be packed; the tensor holds packed uint8"));
     }
     WGK_TRY(measure(tensor, port));
     WGK_TRY(check_range(port, tensor));
@@ -162,19 +180,22 @@ class Checker {
     const bool wide = tensor.dtype == DType::i64 && *tensor.host_type != DType::i64;
     if (!wide && can_encode(*tensor.host_type, tensor.dtype, tensor.storage)) return {};
     if (*tensor.host_type == tensor.dtype) {
-      return failure("request/dtype", quoted(port) + " has dtype " + std::string(name(tensor.dtype)) + ", which cannot be held as " +
-                                          std::string(name(tensor.storage)));
+      return failure("request/dtype",
+                     quoted(port) + " has dtype " + std::string(name(tensor.dtype)) +
+                         ", which cannot be held as " + std::string(name(tensor.storage)));
     }
-    return failure("request/dtype", quoted(port) + " is said to be " + std::string(name(tensor.dtype)) + ", but its data is an array of " +
-                                        std::string(name(*tensor.host_type)));
+    return failure("request/dtype",
+                   quoted(port) + " is said to be " + std::string(name(tensor.dtype)) +
+                       ", but its data is an array of " + std::string(name(*tensor.host_type)));
   }
 
   static Status check_range(const Port& port, const BoundTensor& tensor) {
     if (!tensor.range || tensor.range->size == 0) return {};
     const BufferRange& range = *tensor.range;
     if (range.offset <= range.size && tensor.buffer_size <= range.size - range.offset) return {};
-    return failure("request/length", quoted(port) + " needs " + std::to_string(tensor.buffer_size) + " bytes at offset " +
-                                         std::to_string(range.offset) + " of a buffer that has " + std::to_string(range.size));
+    return failure("request/length", quoted(port) + " needs " + std::to_string(tensor.buffer_size) +
+                                         " bytes at offset " + std::to_string(range.offset) +
+                                         " of a buffer that has " + std::to_string(range.size));
   }
 
   void check_forced() {
@@ -183,8 +204,10 @@ class Checker {
     if (bound_.forced != nullptr) return;
     std::vector<std::string> ids;
     for (const package::Variant& variant : manifest_.variants) ids.push_back(variant.id);
-    refuse(make_error("request/variant", "unknown variant " + quoted(request_.variant) + "; the variants are " + join(ids),
-                      suggestion(request_.variant, ids)));
+    refuse(make_error(
+        "request/variant",
+        "unknown variant " + quoted(request_.variant) + "; the variants are " + join(ids),
+        suggestion(request_.variant, ids)));
   }
 
   const PackageIndex& index_;
@@ -197,6 +220,8 @@ class Checker {
 
 }  // namespace
 
-Checked check(const PackageIndex& index, const Request& request) { return Checker(index, request).run(); }
+Checked check(const PackageIndex& index, const Request& request) {
+  return Checker(index, request).run();
+}
 
 }  // namespace wgk::planning

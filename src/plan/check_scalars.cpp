@@ -18,7 +18,8 @@ using package::Attribute;
 
 template <class Map>
 auto find_named(Map& map, std::string_view name) {
-  return std::ranges::find(map, name, [](const auto& entry) -> std::string_view { return entry.first; });
+  return std::ranges::find(map, name,
+                           [](const auto& entry) -> std::string_view { return entry.first; });
 }
 
 template <class Map>
@@ -34,13 +35,16 @@ std::string join(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-void refuse(std::vector<Error>& violations, std::string_view code, std::string message, std::string hint = {}) {
+void refuse(std::vector<Error>& violations, std::string_view code, std::string message,
+            std::string hint = {}) {
   violations.push_back(Error{std::string(code), std::move(message), {}, std::move(hint), {}});
 }
 
-void refuse_unknown(std::vector<Error>& violations, std::string_view kind, const std::string& name, const std::vector<std::string>& known) {
+void refuse_unknown(std::vector<Error>& violations, std::string_view kind, const std::string& name,
+                    const std::vector<std::string>& known) {
   refuse(violations, "request/unknown",
-         "unknown " + std::string(kind) + " " + quoted(name) + "; the " + std::string(kind) + "s are " + join(known),
+         "unknown " + std::string(kind) + " " + quoted(name) + "; the " + std::string(kind) +
+             "s are " + join(known),
          suggestion(name, known));
 }
 
@@ -60,26 +64,27 @@ bool same_scalar(const Json& a, const Json& b) {
   return !a.is_array() && !a.is_object() && a == b;
 }
 
-void check_attribute(const std::string& name, const Attribute& attribute, const Json& value, std::vector<Error>& violations) {
+void check_attribute(const std::string& name, const Attribute& attribute, const Json& value,
+                     std::vector<Error>& violations) {
   if (!attribute.values) return;
-  if (std::ranges::any_of(*attribute.values, [&value](const Json& admitted) { return same_scalar(admitted, value); })) return;
+  if (std::ranges::any_of(*attribute.values,
+                          [&value](const Json& admitted) { return same_scalar(admitted, value); }))
+    return;
   std::string admitted;
-  for (const Json& item : *attribute.values) admitted += (admitted.empty() ? "" : ", ") + json::write(item);
-  refuse(violations, "request/attribute", "attribute " + quoted(name) + " is " + json::write(value) + "; expected one of " + admitted);
+  for (const Json& item : *attribute.values)
+    admitted += (admitted.empty() ? "" : ", ") + json::write(item);
+  refuse(
+      violations, "request/attribute",
+      "attribute " + quoted(name) + " is " + json::write(value) + "; expected one of " + admitted);
 }
 
 std::string expectation(const Arg& arg) {
   switch (arg.kind) {
-    case ArgKind::kU32:
-      return "an integer from 0 to 4294967295";
-    case ArgKind::kI32:
-      return "an integer from -2147483648 to 2147483647";
-    case ArgKind::kF32:
-      return "a finite number";
-    case ArgKind::kBool:
-      return "true or false";
-    case ArgKind::kString:
-      break;
+    case ArgKind::kU32: return "an integer from 0 to 4294967295";
+    case ArgKind::kI32: return "an integer from -2147483648 to 2147483647";
+    case ArgKind::kF32: return "a finite number";
+    case ArgKind::kBool: return "true or false";
+    case ArgKind::kString: break;
   }
   return arg.one_of.empty() ? "a string" : "one of " + join(arg.one_of);
 }
@@ -88,21 +93,22 @@ bool is_accepted(const Arg& arg, const Json& value) {
   const double* number = value.if_number();
   switch (arg.kind) {
     case ArgKind::kU32:
-      return number != nullptr && std::trunc(*number) == *number && *number >= 0 && *number <= 4294967295.0;
+      return number != nullptr && std::trunc(*number) == *number && *number >= 0 &&
+             *number <= 4294967295.0;
     case ArgKind::kI32:
-      return number != nullptr && std::trunc(*number) == *number && *number >= -2147483648.0 && *number <= 2147483647.0;
-    case ArgKind::kF32:
-      return number != nullptr && std::isfinite(*number);
-    case ArgKind::kBool:
-      return value.is_bool();
-    case ArgKind::kString:
-      break;
+      return number != nullptr && std::trunc(*number) == *number && *number >= -2147483648.0 &&
+             *number <= 2147483647.0;
+    case ArgKind::kF32: return number != nullptr && std::isfinite(*number);
+    case ArgKind::kBool: return value.is_bool();
+    case ArgKind::kString: break;
   }
   const std::string* text = value.if_string();
-  return text != nullptr && (arg.one_of.empty() || std::ranges::find(arg.one_of, *text) != arg.one_of.end());
+  return text != nullptr &&
+         (arg.one_of.empty() || std::ranges::find(arg.one_of, *text) != arg.one_of.end());
 }
 
-const std::pair<std::string, Arg>* find_argument(const package::Manifest& manifest, std::string_view name) {
+const std::pair<std::string, Arg>* find_argument(const package::Manifest& manifest,
+                                                 std::string_view name) {
   for (const auto& entry : manifest.args) {
     if (entry.first == name) return &entry;
   }
@@ -113,9 +119,11 @@ const std::pair<std::string, Arg>* find_argument(const package::Manifest& manife
 }
 
 const Json* find_tunable(const package::Manifest& manifest, std::string_view name) {
-  if (const auto known = find_named(manifest.tunables, name); known != manifest.tunables.end()) return &known->second;
+  if (const auto known = find_named(manifest.tunables, name); known != manifest.tunables.end())
+    return &known->second;
   for (const package::Variant& variant : manifest.variants) {
-    if (const auto known = find_named(variant.tunables, name); known != variant.tunables.end()) return &known->second;
+    if (const auto known = find_named(variant.tunables, name); known != variant.tunables.end())
+      return &known->second;
   }
   return nullptr;
 }
@@ -131,13 +139,14 @@ std::vector<std::string> tunable_names(const package::Manifest& manifest) {
 }
 
 bool same_kind(const Json& a, const Json& b) {
-  return (a.is_number() && b.is_number() && std::isfinite(*b.if_number())) || (a.is_bool() && b.is_bool()) ||
-         (a.is_string() && b.is_string());
+  return (a.is_number() && b.is_number() && std::isfinite(*b.if_number())) ||
+         (a.is_bool() && b.is_bool()) || (a.is_string() && b.is_string());
 }
 
 }  // namespace
 
-void check_attributes(const package::Manifest& manifest, const Request& request, BoundRequest& bound, std::vector<Error>& violations) {
+void check_attributes(const package::Manifest& manifest, const Request& request,
+                      BoundRequest& bound, std::vector<Error>& violations) {
   for (const auto& [name, attribute] : manifest.attributes) {
     if (attribute.default_value) bound.attrs.emplace_back(name, *attribute.default_value);
   }
@@ -169,18 +178,21 @@ void check_attributes(const package::Manifest& manifest, const Request& request,
   }
 }
 
-void check_arguments(const PackageIndex& index, const Request& request, BoundRequest& bound, std::vector<Error>& violations) {
+void check_arguments(const PackageIndex& index, const Request& request, BoundRequest& bound,
+                     std::vector<Error>& violations) {
   const package::Manifest& manifest = index.manifest();
   for (const auto& [name, value] : request.args) {
     const auto* known = find_argument(manifest, name);
     if (known == nullptr) {
       if (index.find_input(name) || index.find_output(name)) {
-        refuse(violations, "request/unknown", "unknown argument " + quoted(name) + "; it is a tensor, not a scalar argument");
+        refuse(violations, "request/unknown",
+               "unknown argument " + quoted(name) + "; it is a tensor, not a scalar argument");
       } else {
         refuse_unknown(violations, "argument", name, names_of(manifest.args));
       }
     } else if (find_named(bound.args, known->first) != bound.args.end()) {
-      refuse(violations, "request/duplicate", "argument " + quoted(known->first) + " is given twice");
+      refuse(violations, "request/duplicate",
+             "argument " + quoted(known->first) + " is given twice");
     } else {
       bound.args.emplace_back(known->first, value);
     }
@@ -188,15 +200,19 @@ void check_arguments(const PackageIndex& index, const Request& request, BoundReq
   for (const auto& [name, arg] : manifest.args) {
     const auto given = find_named(bound.args, name);
     if (given == bound.args.end() || given->second.is_null()) {
-      if (arg.required) refuse(violations, "request/missing", "required argument " + quoted(name) + " is not given");
+      if (arg.required)
+        refuse(violations, "request/missing",
+               "required argument " + quoted(name) + " is not given");
     } else if (!is_accepted(arg, given->second)) {
       refuse(violations, "request/value",
-             "argument " + quoted(name) + " is " + json::write(given->second) + "; expected " + expectation(arg));
+             "argument " + quoted(name) + " is " + json::write(given->second) + "; expected " +
+                 expectation(arg));
     }
   }
 }
 
-void check_tunables(const package::Manifest& manifest, const Request& request, BoundRequest& bound, std::vector<Error>& violations) {
+void check_tunables(const package::Manifest& manifest, const Request& request, BoundRequest& bound,
+                    std::vector<Error>& violations) {
   for (const auto& [name, value] : request.tunables) {
     const Json* known = find_tunable(manifest, name);
     if (known == nullptr) {
@@ -205,7 +221,8 @@ void check_tunables(const package::Manifest& manifest, const Request& request, B
       refuse(violations, "request/duplicate", "tunable " + quoted(name) + " is given twice");
     } else if (!same_kind(*known, value)) {
       refuse(violations, "request/value",
-             "tunable " + quoted(name) + " is " + json::write(value) + "; expected a value like its default " + json::write(*known));
+             "tunable " + quoted(name) + " is " + json::write(value) +
+                 "; expected a value like its default " + json::write(*known));
     } else {
       bound.tunables.emplace_back(name, value);
     }

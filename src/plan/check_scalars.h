@@ -8,8 +8,11 @@
 
 namespace wgk::planning {
 
-void check_attributes(const package::Manifest& manifest, const Request& request, BoundRequest& bound, std::vector<Error>& violations);
-void check_arguments(const PackageIndex& index, const Request& request, BoundRequest& bound, std::vector<Error>& violations);
-void check_tunables(const package::Manifest& manifest, const Request& request, BoundRequest& bound, std::vector<Error>& violations);
+void check_attributes(const package::Manifest& manifest, const Request& request,
+                      BoundRequest& bound, std::vector<Error>& violations);
+void check_arguments(const PackageIndex& index, const Request& request, BoundRequest& bound,
+                     std::vector<Error>& violations);
+void check_tunables(const package::Manifest& manifest, const Request& request, BoundRequest& bound,
+                    std::vector<Error>& violations);
 
 }  // namespace wgk::planning

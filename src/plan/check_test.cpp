@@ -76,18 +76,21 @@ TEST_F(Check, EveryViolationIsReportedInOrder) {
   request_.args = {{"count", -1}};
   request_.tunables = {{"WGS", 1}};
   request_.variant = "onyl";
-  EXPECT_EQ(messages(), (std::vector<std::string>{
-                            "request/unknown: unknown input 'xTT'; the inputs are xT, biasT, mask, idx, wide, bytes, any, free, X, bias",
-                            "request/unknown: unknown output 'Z'; the outputs are yT, extra, Y",
-                            "request/missing: required input 'xT' (X) is not given",
-                            "request/dtype: 'biasT' (bias) has dtype int32; expected one of float32, float16",
-                            "request/unknown: unknown attribute 'axes'; the attributes are axis, groups, mode, eps",
-                            "request/missing: required attribute 'groups' is not given",
-                            "request/attribute: attribute 'mode' is \"z\"; expected one of \"x\", \"y\"",
-                            "request/value: argument 'count' is -1; expected an integer from 0 to 4294967295",
-                            "request/unknown: unknown tunable 'WGS'; the tunables are WG, NAME, OWN",
-                            "request/variant: unknown variant 'onyl'; the variants are only",
-                        }));
+  EXPECT_EQ(
+      messages(),
+      (std::vector<std::string>{
+          "request/unknown: unknown input 'xTT'; the inputs are xT, biasT, mask, idx, wide, bytes, "
+          "any, free, X, bias",
+          "request/unknown: unknown output 'Z'; the outputs are yT, extra, Y",
+          "request/missing: required input 'xT' (X) is not given",
+          "request/dtype: 'biasT' (bias) has dtype int32; expected one of float32, float16",
+          "request/unknown: unknown attribute 'axes'; the attributes are axis, groups, mode, eps",
+          "request/missing: required attribute 'groups' is not given",
+          "request/attribute: attribute 'mode' is \"z\"; expected one of \"x\", \"y\"",
+          "request/value: argument 'count' is -1; expected an integer from 0 to 4294967295",
+          "request/unknown: unknown tunable 'WGS'; the tunables are WG, NAME, OWN",
+          "request/variant: unknown variant 'onyl'; the variants are only",
+      }));
   const Checked checked = run();
   EXPECT_FALSE(checked.sound);
   EXPECT_EQ(checked.violations[0].hint, "did you mean 'xT'?");
@@ -104,13 +107,17 @@ TEST_F(Check, NamesMayBeUpstreamNamesButOnlyOnce) {
 TEST_F(Check, TensorsAndScalarsAreNotMixedUp) {
   request_.inputs.emplace_back("scale", on_device(DType::f32, {1}));
   request_.args.emplace_back("mask", true);
-  EXPECT_EQ(messages(), (std::vector<std::string>{"request/unknown: unknown input 'scale'; it is a scalar argument, not a tensor",
-                                                  "request/unknown: unknown argument 'mask'; it is a tensor, not a scalar argument"}));
+  EXPECT_EQ(
+      messages(),
+      (std::vector<std::string>{
+          "request/unknown: unknown input 'scale'; it is a scalar argument, not a tensor",
+          "request/unknown: unknown argument 'mask'; it is a tensor, not a scalar argument"}));
 }
 
 TEST_F(Check, VariablesAgree) {
   request_.inputs.emplace_back("biasT", on_device(DType::f16, {3}));
-  EXPECT_EQ(only_message(), "request/dtype: 'biasT' (bias) is float16, but 'xT' is float32 and both have type T");
+  EXPECT_EQ(only_message(),
+            "request/dtype: 'biasT' (bias) is float16, but 'xT' is float32 and both have type T");
 }
 
 TEST_F(Check, ConcreteDtypesAreExact) {
@@ -133,7 +140,8 @@ TEST_F(Check, Int64HasOneStorage) {
   const std::vector<std::int64_t> data = {1, 2};
   request_.inputs.emplace_back("idx", on_host(DType::i64, {2}, data));
   request_.inputs.emplace_back("wide", on_host(DType::i64, {2}, data));
-  EXPECT_EQ(only_message(), "request/dtype: 'wide' is held as int64, but 'idx' as int32 and both have type int64");
+  EXPECT_EQ(only_message(),
+            "request/dtype: 'wide' is held as int64, but 'idx' as int32 and both have type int64");
 }
 
 TEST_F(Check, UnconstrainedVariablesTakeTheLastPort) {
@@ -149,7 +157,8 @@ TEST_F(Check, HostArraysFitTheirDtype) {
   TensorDesc tensor = on_host(DType::i64, {2}, data);
   tensor.host_array = DType::i32;
   request_.inputs.emplace_back("wide", tensor);
-  EXPECT_EQ(only_message(), "request/dtype: 'wide' is said to be int64, but its data is an array of int32");
+  EXPECT_EQ(only_message(),
+            "request/dtype: 'wide' is said to be int64, but its data is an array of int32");
   // Without a stated dtype the array's counts; an int32 array may go where int64 is held as int32.
   request_.inputs.back().first = "idx";
   request_.inputs.back().second.dtype.reset();
@@ -164,36 +173,44 @@ TEST_F(Check, DataIsMeasuredAndNarrowed) {
   request_.inputs.emplace_back("idx", on_host(DType::i64, {2}, data));
   const auto wide = check_host_data(index_, run().bound);
   ASSERT_EQ(wide.size(), 1U);
-  EXPECT_EQ(wide[0].message, "'idx' has 2147483648 at index 1, outside the range of its int32 buffer, -2147483648 to 2147483647");
+  EXPECT_EQ(wide[0].message,
+            "'idx' has 2147483648 at index 1, outside the range of its int32 buffer, -2147483648 "
+            "to 2147483647");
   request_.inputs.back().second.shape = {3};
   const auto length = check_host_data(index_, run().bound);
   ASSERT_EQ(length.size(), 1U);
-  EXPECT_EQ(length[0].message, "the data of 'idx' has 2 elements (16 bytes); its shape needs 3 (24 bytes)");
+  EXPECT_EQ(length[0].message,
+            "the data of 'idx' has 2 elements (16 bytes); its shape needs 3 (24 bytes)");
 }
 
 TEST_F(Check, PackedBytesGoWithPackedPorts) {
   TensorDesc tensor = on_device(DType::u8, {5});
   request_.inputs.emplace_back("bytes", tensor);
-  EXPECT_EQ(only_message(), "request/dtype: 'bytes' must hold uint8 packed, four in a word; the tensor is not packed");
+  EXPECT_EQ(
+      only_message(),
+      "request/dtype: 'bytes' must hold uint8 packed, four in a word; the tensor is not packed");
   request_.inputs.back().second.packed = true;
   EXPECT_TRUE(messages().empty());
   EXPECT_EQ(run().bound.tensors[1].byte_length, 8U);
   request_.inputs.back().first = "any";
-  EXPECT_EQ(only_message(), "request/dtype: 'any' must not be packed; the tensor holds packed uint8");
+  EXPECT_EQ(only_message(),
+            "request/dtype: 'any' must not be packed; the tensor holds packed uint8");
 }
 
 TEST_F(Check, ShapesAreSane) {
   request_.inputs[0].second.shape = {2, -3};
   const auto texts = messages();
   ASSERT_EQ(texts.size(), 1U);
-  EXPECT_TRUE(texts[0].starts_with("request/shape") || texts[0].starts_with("limit/buffer")) << texts[0];
+  EXPECT_TRUE(texts[0].starts_with("request/shape") || texts[0].starts_with("limit/buffer"))
+      << texts[0];
   request_.inputs[0].second.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
   EXPECT_TRUE(only_message().starts_with("limit/buffer"));
 }
 
 TEST_F(Check, RangesMustHoldTheTensor) {
   request_.inputs[0].second.range = BufferRange{7, 256, 279};
-  EXPECT_EQ(only_message(), "request/length: 'xT' (X) needs 24 bytes at offset 256 of a buffer that has 279");
+  EXPECT_EQ(only_message(),
+            "request/length: 'xT' (X) needs 24 bytes at offset 256 of a buffer that has 279");
   request_.inputs[0].second.range->size = 280;
   EXPECT_TRUE(messages().empty());
 }
@@ -206,7 +223,8 @@ TEST_F(Check, AttributeValues) {
   }
   for (const Json& value : {Json(3), Json(true), Json("1"), Json(0), Json::array({1})}) {
     request_.attrs = {{"groups", value}};
-    EXPECT_EQ(only_message(), "request/attribute: attribute 'groups' is " + json::write(value) + "; expected one of 1, 2.5, \"s\", null, false");
+    EXPECT_EQ(only_message(), "request/attribute: attribute 'groups' is " + json::write(value) +
+                                  "; expected one of 1, 2.5, \"s\", null, false");
   }
   request_.attrs = {{"groups", 1}, {"eps", 0.10000000149011612}};
   EXPECT_TRUE(messages().empty());
@@ -228,7 +246,9 @@ TEST_F(Check, ArgumentKinds) {
   EXPECT_EQ(with("level", 1.5).size(), 1U);
   EXPECT_EQ(with("scale", true).size(), 1U);
   EXPECT_EQ(with("flag", 1).size(), 1U);
-  EXPECT_EQ(with("way", "left"), (std::vector<std::string>{"request/value: argument 'way' is \"left\"; expected one of up, down"}));
+  EXPECT_EQ(with("way", "left"),
+            (std::vector<std::string>{
+                "request/value: argument 'way' is \"left\"; expected one of up, down"}));
   request_.args = {{"count", nullptr}};
   EXPECT_EQ(only_message(), "request/missing: required argument 'count' is not given");
 }
@@ -237,8 +257,10 @@ TEST_F(Check, TunablesKeepTheirKind) {
   request_.tunables = {{"WG", 32}, {"OWN", false}};
   EXPECT_TRUE(messages().empty());
   request_.tunables = {{"WG", "32"}, {"NAME", 1}};
-  EXPECT_EQ(messages(), (std::vector<std::string>{"request/value: tunable 'WG' is \"32\"; expected a value like its default 64",
-                                                  "request/value: tunable 'NAME' is 1; expected a value like its default \"a\""}));
+  EXPECT_EQ(messages(),
+            (std::vector<std::string>{
+                "request/value: tunable 'WG' is \"32\"; expected a value like its default 64",
+                "request/value: tunable 'NAME' is 1; expected a value like its default \"a\""}));
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ std::string list_of(const std::vector<DType>& dtypes) {
   return names;
 }
 
-std::string subject(const Port& port, bool as_output) { return (as_output ? "output " : "") + quoted(port); }
+std::string subject(const Port& port, bool as_output) {
+  return (as_output ? "output " : "") + quoted(port);
+}
 
 Status agree(BoundRequest& bound, const Port& port, TypeBinding type) {
   const auto known = std::ranges::find(bound.types, type.name, &TypeBinding::name);
@@ -29,12 +31,14 @@ Status agree(BoundRequest& bound, const Port& port, TypeBinding type) {
     return {};
   }
   if (known->logical != type.logical) {
-    return failure("request/dtype", quoted(port) + " is " + text(type.logical) + ", but " + quoted(known->source) + " is " +
-                                        text(known->logical) + " and both have type " + type.name);
+    return failure("request/dtype", quoted(port) + " is " + text(type.logical) + ", but " +
+                                        quoted(known->source) + " is " + text(known->logical) +
+                                        " and both have type " + type.name);
   }
   if (known->storage != type.storage) {
-    return failure("request/dtype", quoted(port) + " is held as " + text(type.storage) + ", but " + quoted(known->source) + " as " +
-                                        text(known->storage) + " and both have type " + type.name);
+    return failure("request/dtype", quoted(port) + " is held as " + text(type.storage) + ", but " +
+                                        quoted(known->source) + " as " + text(known->storage) +
+                                        " and both have type " + type.name);
   }
   return {};
 }
@@ -50,13 +54,15 @@ void overwrite(BoundRequest& bound, const Port& port, DType storage) {
   }
 }
 
-Status resolve_concrete(BoundRequest& bound, const Port& port, BoundTensor& tensor, bool as_output) {
+Status resolve_concrete(BoundRequest& bound, const Port& port, BoundTensor& tensor,
+                        bool as_output) {
   const DType expected = port.storage.value_or(*port.concrete);
   if (tensor.storage != expected) {
     const std::string held = expected == *port.concrete ? "" : " (held as " + text(expected) + ")";
-    return failure("request/dtype", subject(port, as_output) + " has dtype " +
-                                        text(tensor.dtype == *port.concrete ? tensor.storage : tensor.dtype) + "; expected " +
-                                        text(*port.concrete) + held);
+    return failure("request/dtype",
+                   subject(port, as_output) + " has dtype " +
+                       text(tensor.dtype == *port.concrete ? tensor.storage : tensor.dtype) +
+                       "; expected " + text(*port.concrete) + held);
   }
   tensor.dtype = *port.concrete;
   return agree(bound, port, {port.dtype, *port.concrete, tensor.storage, port.key});
@@ -69,7 +75,8 @@ const TypeBinding* BoundRequest::type(std::string_view variable) const {
   return known == types.end() ? nullptr : &*known;
 }
 
-Status resolve_type(const PackageIndex& index, BoundRequest& bound, std::size_t slot, bool as_output) {
+Status resolve_type(const PackageIndex& index, BoundRequest& bound, std::size_t slot,
+                    bool as_output) {
   BoundTensor& tensor = *bound.tensor(slot);
   const PortIndex& entry = index.ports[slot];
   const Port& port = as_output ? *entry.output : *entry.input;
@@ -81,17 +88,20 @@ Status resolve_type(const PackageIndex& index, BoundRequest& bound, std::size_t 
     return {};
   }
   // A tensor that only carries the projected type of a single-type variable is taken for that type.
-  if (port.storage && *port.storage == tensor.storage && admitted->size() == 1) tensor.dtype = admitted->front();
+  if (port.storage && *port.storage == tensor.storage && admitted->size() == 1)
+    tensor.dtype = admitted->front();
   if (std::ranges::find(*admitted, tensor.dtype) == admitted->end()) {
-    return failure("request/dtype", subject(port, as_output) + " has dtype " + text(tensor.dtype) + "; expected " +
-                                        (admitted->size() > 1 ? "one of " : "") + list_of(*admitted));
+    return failure("request/dtype", subject(port, as_output) + " has dtype " + text(tensor.dtype) +
+                                        "; expected " + (admitted->size() > 1 ? "one of " : "") +
+                                        list_of(*admitted));
   }
   return agree(bound, port, {port.dtype, tensor.dtype, tensor.storage, port.key});
 }
 
 Status measure(BoundTensor& tensor, const Port& port) {
   auto elements = element_count(tensor.shape);
-  if (!elements) return std::unexpected(std::move(elements.error()).during("measuring " + quoted(port)));
+  if (!elements)
+    return std::unexpected(std::move(elements.error()).during("measuring " + quoted(port)));
   auto bytes = device_byte_length(tensor.storage, tensor.packed, *elements);
   if (!bytes) return std::unexpected(std::move(bytes.error()).during("measuring " + quoted(port)));
   tensor.elements = *elements;
@@ -102,7 +112,8 @@ Status measure(BoundTensor& tensor, const Port& port) {
 
 Error merged(std::vector<Error> violations) {
   Error first = std::move(violations.front());
-  for (std::size_t i = 1; i < violations.size(); ++i) first.others.push_back(std::move(violations[i]));
+  for (std::size_t i = 1; i < violations.size(); ++i)
+    first.others.push_back(std::move(violations[i]));
   return first;
 }
 
@@ -114,14 +125,18 @@ std::vector<Error> check_host_data(const PackageIndex& index, const BoundRequest
     const std::size_t width = host_bytes(*tensor.host_type);
     const std::uint64_t needed = static_cast<std::uint64_t>(tensor.elements) * width;
     if (tensor.host_data.size() != needed) {
-      violations.push_back(Error{"request/length", "the data of " + quoted(port) + " has " + std::to_string(tensor.host_data.size() / width) +
-                                                       " elements (" + std::to_string(tensor.host_data.size()) + " bytes); its shape needs " +
-                                                       std::to_string(tensor.elements) + " (" + std::to_string(needed) + " bytes)"});
+      violations.push_back(Error{
+          "request/length", "the data of " + quoted(port) + " has " +
+                                std::to_string(tensor.host_data.size() / width) + " elements (" +
+                                std::to_string(tensor.host_data.size()) +
+                                " bytes); its shape needs " + std::to_string(tensor.elements) +
+                                " (" + std::to_string(needed) + " bytes)"});
       continue;
     }
     const bool narrowed = *tensor.host_type == DType::i64 && tensor.storage != DType::i64;
     if (!narrowed || port.narrowing == package::Narrowing::kSaturating) continue;
-    if (auto fits = check_narrowing(tensor.host_data, tensor.storage, port.key); !fits) violations.push_back(std::move(fits.error()));
+    if (auto fits = check_narrowing(tensor.host_data, tensor.storage, port.key); !fits)
+      violations.push_back(std::move(fits.error()));
   }
   return violations;
 }

@@ -20,8 +20,8 @@ Error package_fault(const std::string& id, const Error& cause) {
   return Error{"package/contract", "rule " + quoted(id) + " cannot be evaluated: " + cause.message};
 }
 
-Error violation(const std::string& id, const std::string& code, const jinja::Template& message, const expr::Scope& scope,
-                const expr::Limits& limits) {
+Error violation(const std::string& id, const std::string& code, const jinja::Template& message,
+                const expr::Scope& scope, const expr::Limits& limits) {
   auto text = message.render(scope, limits, jinja::ListStyle::kParentheses);
   if (!text) return package_fault(id, text.error());
   return Error{code, std::move(*text)};
@@ -32,24 +32,19 @@ bool is_true(const Value& value) { return value.if_bool() != nullptr && *value.i
 // Integer elements of a host tensor.
 class Elements {
  public:
-  Elements(std::span<const std::byte> bytes, DType type) : bytes_(bytes), type_(type), width_(host_bytes(type)) {}
+  Elements(std::span<const std::byte> bytes, DType type)
+      : bytes_(bytes), type_(type), width_(host_bytes(type)) {}
 
   std::size_t size() const { return bytes_.size() / width_; }
   std::int64_t operator[](std::size_t i) const {
     const std::byte* at = bytes_.data() + i * width_;
     switch (type_) {
-      case DType::i8:
-        return load<std::int8_t>(at);
-      case DType::i16:
-        return load<std::int16_t>(at);
-      case DType::i32:
-        return load<std::int32_t>(at);
-      case DType::i64:
-        return load<std::int64_t>(at);
-      case DType::u32:
-        return load<std::uint32_t>(at);
-      default:
-        return load<std::uint8_t>(at);
+      case DType::i8: return load<std::int8_t>(at);
+      case DType::i16: return load<std::int16_t>(at);
+      case DType::i32: return load<std::int32_t>(at);
+      case DType::i64: return load<std::int64_t>(at);
+      case DType::u32: return load<std::uint32_t>(at);
+      default: return load<std::uint8_t>(at);
     }
   }
 
@@ -70,13 +65,15 @@ bool is_integer(DType type) { return type != DType::f32 && type != DType::f16; }
 
 class ValueRules {
  public:
-  ValueRules(const PackageIndex& index, const BoundRequest& bound, const expr::Scope& scope, const expr::Limits& limits, RuleReport& report)
+  ValueRules(const PackageIndex& index, const BoundRequest& bound, const expr::Scope& scope,
+             const expr::Limits& limits, RuleReport& report)
       : index_(index), bound_(bound), scope_(&scope), limits_(limits), report_(report) {
     std::vector<std::pair<std::string, Value>> single;
     for (const BoundTensor& tensor : bound.tensors) {
       const auto elements = contents(tensor);
       if (elements && elements->size() == 1) {
-        single.emplace_back(index.ports[tensor.port].key(), Value(static_cast<double>((*elements)[0])));
+        single.emplace_back(index.ports[tensor.port].key(),
+                            Value(static_cast<double>((*elements)[0])));
       }
     }
     scope_.set("value", Value::object(std::move(single)));
@@ -88,12 +85,9 @@ class ValueRules {
     const auto elements = contents(*tensor);
     if (!elements) return note(rule, *tensor);
     switch (rule.kind) {
-      case ValueRule::Kind::kRange:
-        return range(rule, *tensor, *elements);
-      case ValueRule::Kind::kCsrRows:
-        return csr_rows(rule, *tensor, *elements);
-      case ValueRule::Kind::kCsrColumns:
-        return csr_columns(rule, *tensor, *elements);
+      case ValueRule::Kind::kRange: return range(rule, *tensor, *elements);
+      case ValueRule::Kind::kCsrRows: return csr_rows(rule, *tensor, *elements);
+      case ValueRule::Kind::kCsrColumns: return csr_columns(rule, *tensor, *elements);
     }
   }
 
@@ -104,14 +98,19 @@ class ValueRules {
   }
 
   static std::optional<Elements> contents(const BoundTensor& tensor) {
-    if (!tensor.is_input || tensor.host_data.data() == nullptr || !tensor.host_type || !is_integer(*tensor.host_type)) return std::nullopt;
-    if (tensor.host_data.size() != static_cast<std::uint64_t>(tensor.elements) * host_bytes(*tensor.host_type)) return std::nullopt;
+    if (!tensor.is_input || tensor.host_data.data() == nullptr || !tensor.host_type ||
+        !is_integer(*tensor.host_type))
+      return std::nullopt;
+    if (tensor.host_data.size() !=
+        static_cast<std::uint64_t>(tensor.elements) * host_bytes(*tensor.host_type))
+      return std::nullopt;
     return Elements(tensor.host_data, *tensor.host_type);
   }
 
   void note(const ValueRule& rule, const BoundTensor& tensor) {
     if (tensor.elements == 0) return;
-    report_.notes.push_back("value rule " + quoted(rule.id) + " is not checked: the contents of " + quoted(index_.ports[tensor.port].key()) +
+    report_.notes.push_back("value rule " + quoted(rule.id) + " is not checked: the contents of " +
+                            quoted(index_.ports[tensor.port].key()) +
                             (tensor.on_device ? " are on the device" : " are not given"));
   }
 
@@ -123,22 +122,28 @@ class ValueRules {
     return false;
   }
 
-  // Nothing when the bound needs the contents of a tensor that are not at hand, or is a fault of the package (which is reported).
+  // Nothing when the bound needs the contents of a tensor that are not at hand, or is a fault of
+  // the package (which is reported).
   std::optional<double> bound_of(const ValueRule& rule, const expr::Rule& source) {
     const auto value = source.evaluate(scope_, limits_);
     const expr::Number* number = value ? value->if_number() : nullptr;
     if (number != nullptr) return number->value;
     const auto names = source.free_names();
     if (std::ranges::find(names, "value") != names.end()) {
-      report_.notes.push_back("value rule " + quoted(rule.id) + " is not checked: its bound depends on contents that are not at hand");
+      report_.notes.push_back(
+          "value rule " + quoted(rule.id) +
+          " is not checked: its bound depends on contents that are not at hand");
     } else {
-      report_.violations.push_back(
-          package_fault(rule.id, value ? Error{"expression/type", "a bound is " + shown(*value) + ", not a number"} : value.error()));
+      report_.violations.push_back(package_fault(
+          rule.id, value
+                       ? Error{"expression/type", "a bound is " + shown(*value) + ", not a number"}
+                       : value.error()));
     }
     return std::nullopt;
   }
 
-  void refuse(const ValueRule& rule, std::vector<Value> at, std::int64_t got, double min, double max) {
+  void refuse(const ValueRule& rule, std::vector<Value> at, std::int64_t got, double min,
+              double max) {
     expr::Scope scope(&scope_);
     scope.set("at", Value::list(std::move(at)));
     scope.set("got", Value(static_cast<double>(got)));
@@ -179,14 +184,16 @@ class ValueRules {
       if (first) least = 0;
       const auto value = static_cast<double>(elements[i]);
       const double most = first ? 0 : width;
-      if (value < least || value > most) return refuse(rule, position(tensor.shape, i), elements[i], least, most);
+      if (value < least || value > most)
+        return refuse(rule, position(tensor.shape, i), elements[i], least, most);
       least = value;
     }
   }
 
   void csr_columns(const ValueRule& rule, const BoundTensor& tensor, const Elements& elements) {
     const BoundTensor* rows = find(rule.rows);
-    if (rows == nullptr || rows->shape.empty() || tensor.shape.empty() || rows->elements == 0) return;
+    if (rows == nullptr || rows->shape.empty() || tensor.shape.empty() || rows->elements == 0)
+      return;
     const auto row_elements = contents(*rows);
     if (!row_elements) return note(rule, *rows);
     const auto below = bound_of(rule, *rule.below);
@@ -196,7 +203,9 @@ class ValueRules {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const std::size_t layout = i / width;
       const std::size_t end = (layout + 1) * row_length;
-      if (end > row_elements->size() || static_cast<std::int64_t>(i % width) >= (*row_elements)[end - 1]) continue;
+      if (end > row_elements->size() ||
+          static_cast<std::int64_t>(i % width) >= (*row_elements)[end - 1])
+        continue;
       const auto value = static_cast<double>(elements[i]);
       if (value >= 0 && value < *below) continue;
       return refuse(rule, position(tensor.shape, i), elements[i], 0, *below - 1);
@@ -214,7 +223,8 @@ enum class State { kPassed, kFailed, kSkipped };
 
 }  // namespace
 
-RuleReport apply_value_rules(const Contract& contract, const PackageIndex& index, const BoundRequest& bound, const expr::Scope& scope,
+RuleReport apply_value_rules(const Contract& contract, const PackageIndex& index,
+                             const BoundRequest& bound, const expr::Scope& scope,
                              const expr::Limits& limits) {
   RuleReport report;
   if (contract.values.empty()) return report;
@@ -223,7 +233,8 @@ RuleReport apply_value_rules(const Contract& contract, const PackageIndex& index
   return report;
 }
 
-RuleReport apply_contract(const Contract& contract, const PackageIndex& index, const BoundRequest& bound, const expr::Scope& scope,
+RuleReport apply_contract(const Contract& contract, const PackageIndex& index,
+                          const BoundRequest& bound, const expr::Scope& scope,
                           const expr::Limits& limits) {
   RuleReport report;
   std::vector<State> states;
@@ -233,11 +244,14 @@ RuleReport apply_contract(const Contract& contract, const PackageIndex& index, c
     return at < states.size() ? states[at] : State::kPassed;
   };
   for (const ContractRule& rule : contract.rules) {
-    if (std::ranges::any_of(rule.needs, [&state_of](const std::string& id) { return state_of(id) != State::kPassed; })) {
+    if (std::ranges::any_of(rule.needs, [&state_of](const std::string& id) {
+          return state_of(id) != State::kPassed;
+        })) {
       states.push_back(State::kSkipped);
       continue;
     }
-    const auto applies = rule.when ? rule.when->evaluate(scope, limits) : Result<Value>(Value(true));
+    const auto applies =
+        rule.when ? rule.when->evaluate(scope, limits) : Result<Value>(Value(true));
     if (applies && !is_true(*applies)) {
       states.push_back(State::kPassed);
       continue;
@@ -248,7 +262,8 @@ RuleReport apply_contract(const Contract& contract, const PackageIndex& index, c
       continue;
     }
     states.push_back(State::kFailed);
-    report.violations.push_back(value ? violation(rule.id, rule.code, rule.message, scope, limits) : package_fault(rule.id, value.error()));
+    report.violations.push_back(value ? violation(rule.id, rule.code, rule.message, scope, limits)
+                                      : package_fault(rule.id, value.error()));
   }
   RuleReport values = apply_value_rules(contract, index, bound, scope, limits);
   for (Error& error : values.violations) report.violations.push_back(std::move(error));

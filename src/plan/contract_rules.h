@@ -17,11 +17,13 @@ struct RuleReport {
 };
 
 // Rules on shapes, types and attributes, then rules on values of host tensors.
-RuleReport apply_contract(const package::Contract& contract, const PackageIndex& index, const BoundRequest& bound, const expr::Scope& scope,
+RuleReport apply_contract(const package::Contract& contract, const PackageIndex& index,
+                          const BoundRequest& bound, const expr::Scope& scope,
                           const expr::Limits& limits);
 
 // Only the value rules: what has to be looked at on every call.
-RuleReport apply_value_rules(const package::Contract& contract, const PackageIndex& index, const BoundRequest& bound,
-                             const expr::Scope& scope, const expr::Limits& limits);
+RuleReport apply_value_rules(const package::Contract& contract, const PackageIndex& index,
+                             const BoundRequest& bound, const expr::Scope& scope,
+                             const expr::Limits& limits);
 
 }  // namespace wgk::planning

@@ -13,12 +13,14 @@ using planning::make_package;
 using planning::on_device;
 using planning::on_host;
 
-std::shared_ptr<package::Package> with_contract(std::string_view contract, std::string_view derive = "shapes.x[0]") {
+std::shared_ptr<package::Package> with_contract(std::string_view contract,
+                                                std::string_view derive = "shapes.x[0]") {
   return make_package(R"({"domain": "test", "name": "C",
     "inputs": {"x": {"dtype": "float32"}, "skip": {"dtype": "float32", "optional": true}, "rows": {"dtype": "int32", "optional": true},
                "cols": {"dtype": "int32", "optional": true}, "total": {"dtype": "int64", "storage": "int32", "narrowing": "saturating", "optional": true}},
     "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}},
-    "attributes": {"m": {"default": 2}}, "derive": {"n": ")" + std::string(derive) + R"("},
+    "attributes": {"m": {"default": 2}}, "derive": {"n": ")" +
+                          std::string(derive) + R"("},
     "variants": [{"passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}}]}]})",
                       {}, contract);
 }
@@ -28,7 +30,8 @@ std::vector<std::string> violations(const package::Package& package, const Reque
   std::vector<std::string> texts;
   if (!explanation.error) return texts;
   texts.push_back(explanation.error->code + ": " + explanation.error->message);
-  for (const Error& error : explanation.error->others) texts.push_back(error.code + ": " + error.message);
+  for (const Error& error : explanation.error->others)
+    texts.push_back(error.code + ": " + error.message);
   return texts;
 }
 
@@ -47,21 +50,28 @@ TEST(Contract, RulesRunInOrderAndRespectTheirNeeds) {
      "message": "skip has shape {{ shapes.skip }}; expected {{ shapes.x }} or ({{ n }}, {{ attrs.m }})"}]})json");
   Request call = request({4});
   call.inputs.emplace_back("skip", on_device(DType::f32, {2, 3}));
-  EXPECT_EQ(violations(*package, call), (std::vector<std::string>{"request/rank: x has rank 1; expected 2",
-                                                                  "request/shape: skip has shape (2, 3); expected (4) or (4, 2)"}));
-  EXPECT_EQ(violations(*package, request({4, 3})), (std::vector<std::string>{"request/shape: width 3"}));
-  EXPECT_EQ(violations(*package, request({4, 2})), (std::vector<std::string>{"request/shape: never without width"}));
+  EXPECT_EQ(
+      violations(*package, call),
+      (std::vector<std::string>{"request/rank: x has rank 1; expected 2",
+                                "request/shape: skip has shape (2, 3); expected (4) or (4, 2)"}));
+  EXPECT_EQ(violations(*package, request({4, 3})),
+            (std::vector<std::string>{"request/shape: width 3"}));
+  EXPECT_EQ(violations(*package, request({4, 2})),
+            (std::vector<std::string>{"request/shape: never without width"}));
 }
 
 TEST(Contract, RulesThatCannotBeEvaluatedAreAFaultOfThePackage) {
   const auto package = with_contract(R"({"contract": 1, "rules": [
     {"id": "a", "code": "request/rank", "require": "shapes.skip[0] == 2", "message": "a"},
     {"id": "b", "code": "request/rank", "require": "ranks.x", "message": "{{ nosuch() }}"},
-    {"id": "c", "code": "request/rank", "when": "n == 1", "require": "true", "message": "c"}]})", "shapes.x[5] + 1");
+    {"id": "c", "code": "request/rank", "when": "n == 1", "require": "true", "message": "c"}]})",
+                                     "shapes.x[5] + 1");
   const auto texts = violations(*package, request({4, 2}));
   ASSERT_EQ(texts.size(), 3U);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    EXPECT_TRUE(texts[i].starts_with(std::string("package/contract: rule '") + "abc"[i] + "' cannot be evaluated: ")) << texts[i];
+    EXPECT_TRUE(texts[i].starts_with(std::string("package/contract: rule '") + "abc"[i] +
+                                     "' cannot be evaluated: "))
+        << texts[i];
   }
 }
 
@@ -121,9 +131,11 @@ TEST_F(ContractValues, ValuesOnTheDeviceAreNotLookedAt) {
   call.inputs.emplace_back("cols", on_host(DType::i32, {2, 4}, cols_));
   const Explanation explanation = explain(*package_, call, DeviceCaps::defaults());
   EXPECT_FALSE(explanation.error) << explanation.error->to_string();
-  EXPECT_EQ(explanation.notes,
-            (std::vector<std::string>{"value rule 'total' is not checked: the contents of 'total' are on the device",
-                                      "value rule 'cols' is not checked: its bound depends on contents that are not at hand"}));
+  EXPECT_EQ(
+      explanation.notes,
+      (std::vector<std::string>{
+          "value rule 'total' is not checked: the contents of 'total' are on the device",
+          "value rule 'cols' is not checked: its bound depends on contents that are not at hand"}));
   call.inputs.pop_back();
   EXPECT_EQ(explain(*package_, call, DeviceCaps::defaults()).notes.size(), 1U);
 }

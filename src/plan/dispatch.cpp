@@ -23,17 +23,21 @@ double number_of(const Value& value) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-Result<Value> evaluate(const expr::Rule& rule, double otherwise, const expr::Scope& scope, const expr::Limits& limits) {
+Result<Value> evaluate(const expr::Rule& rule, double otherwise, const expr::Scope& scope,
+                       const expr::Limits& limits) {
   if (rule.source().is_null()) return Value(otherwise);
   return rule.evaluate(scope, limits);
 }
 
-// The short-hands: rows of 65535 workgroups, whatever the device allows. min() keeps a NaN, as in JavaScript.
+// The short-hands: rows of 65535 workgroups, whatever the device allows. min() keeps a NaN, as in
+// JavaScript.
 std::array<Value, 3> folded(double count) {
-  return {Value(std::isnan(count) || count < kFoldWidth ? count : kFoldWidth), Value(std::ceil(count / kFoldWidth)), Value(1)};
+  return {Value(std::isnan(count) || count < kFoldWidth ? count : kFoldWidth),
+          Value(std::ceil(count / kFoldWidth)), Value(1)};
 }
 
-Result<std::array<Value, 3>> axes_of(const Dispatch& dispatch, const expr::Scope& scope, const expr::Limits& limits) {
+Result<std::array<Value, 3>> axes_of(const Dispatch& dispatch, const expr::Scope& scope,
+                                     const expr::Limits& limits) {
   switch (dispatch.form) {
     case Dispatch::Form::kThreads: {
       WGK_ASSIGN(const Value threads, dispatch.threads.evaluate(scope, limits));
@@ -44,8 +48,7 @@ Result<std::array<Value, 3>> axes_of(const Dispatch& dispatch, const expr::Scope
       WGK_ASSIGN(const Value count, dispatch.workgroups.evaluate(scope, limits));
       return folded(number_of(count));
     }
-    case Dispatch::Form::kGrid:
-      break;
+    case Dispatch::Form::kGrid: break;
   }
   std::array<Value, 3> axes;
   WGK_ASSIGN(axes[0], evaluate(dispatch.x, 1, scope, limits));
@@ -56,21 +59,30 @@ Result<std::array<Value, 3>> axes_of(const Dispatch& dispatch, const expr::Scope
 
 }  // namespace
 
-Result<std::array<std::uint32_t, 3>> dispatch_size(const Dispatch& dispatch, const expr::Scope& scope, const expr::Limits& limits,
-                                                   double max_per_dimension, std::string_view pass) {
+Result<std::array<std::uint32_t, 3>> dispatch_size(const Dispatch& dispatch,
+                                                   const expr::Scope& scope,
+                                                   const expr::Limits& limits,
+                                                   double max_per_dimension,
+                                                   std::string_view pass) {
   auto axes = axes_of(dispatch, scope, limits);
-  if (!axes) return std::unexpected(std::move(axes.error()).during("evaluating the dispatch of pass " + quoted(pass)));
+  if (!axes)
+    return std::unexpected(
+        std::move(axes.error()).during("evaluating the dispatch of pass " + quoted(pass)));
   std::array<std::uint32_t, 3> size{};
   for (std::size_t i = 0; i < size.size(); ++i) {
     const expr::Number* number = (*axes)[i].if_number();
     const char axis = "xyz"[i];
-    if (number == nullptr || !(number->value >= 0) || number->value != std::trunc(number->value) || std::isinf(number->value)) {
-      return failure("plan/rule", "dispatch " + std::string(1, axis) + " of pass " + quoted(pass) + " is " + shown((*axes)[i]) +
+    if (number == nullptr || !(number->value >= 0) || number->value != std::trunc(number->value) ||
+        std::isinf(number->value)) {
+      return failure("plan/rule", "dispatch " + std::string(1, axis) + " of pass " + quoted(pass) +
+                                      " is " + shown((*axes)[i]) +
                                       "; expected a non-negative integer");
     }
     if (number->value > max_per_dimension) {
-      return failure("limit/dispatch", "dispatch " + std::string(1, axis) + " of pass " + quoted(pass) + " is " + number_text(number->value) +
-                                           "; 'maxComputeWorkgroupsPerDimension' is " + number_text(max_per_dimension));
+      return failure("limit/dispatch", "dispatch " + std::string(1, axis) + " of pass " +
+                                           quoted(pass) + " is " + number_text(number->value) +
+                                           "; 'maxComputeWorkgroupsPerDimension' is " +
+                                           number_text(max_per_dimension));
     }
     size[i] = static_cast<std::uint32_t>(number->value);
   }

@@ -27,14 +27,16 @@ class Expander {
   Expander(const expr::Scope& scope, const expr::Limits& limits) : scope_(scope), limits_(limits) {}
 
   // `outer` holds the named indices and counts of the enclosing groups.
-  Status expand(const std::vector<Step>& steps, const std::string& prefix, const Members& outer, const Value& repeat) {
+  Status expand(const std::vector<Step>& steps, const std::string& prefix, const Members& outer,
+                const Value& repeat) {
     for (const Step& step : steps) {
       if (const auto* group = std::get_if<std::shared_ptr<const Repeat>>(&step)) {
         WGK_TRY(expand_group(**group, prefix, outer, repeat));
         continue;
       }
       if (instances_.size() == kMaxInstances) {
-        return failure("limit/count", "the variant has more than " + std::to_string(kMaxInstances) + " pass instances");
+        return failure("limit/count", "the variant has more than " + std::to_string(kMaxInstances) +
+                                          " pass instances");
       }
       const Pass& pass = std::get<Pass>(step);
       instances_.push_back({&pass, prefix + pass.id, repeat});
@@ -45,14 +47,20 @@ class Expander {
   std::vector<PassInstance> take() { return std::move(instances_); }
 
  private:
-  Status expand_group(const Repeat& group, const std::string& prefix, const Members& outer, const Value& repeat) {
+  Status expand_group(const Repeat& group, const std::string& prefix, const Members& outer,
+                      const Value& repeat) {
     expr::Scope scope(&scope_);
     scope.set("repeat", repeat);
     auto count = group.count.evaluate(scope, limits_);
-    if (!count) return std::unexpected(std::move(count.error()).during("evaluating the count of repeat group " + quoted(group.id)));
+    if (!count)
+      return std::unexpected(
+          std::move(count.error())
+              .during("evaluating the count of repeat group " + quoted(group.id)));
     const expr::Number* number = count->if_number();
-    if (number == nullptr || !(number->value >= 0) || number->value > kMaxCount || number->value != std::trunc(number->value)) {
-      return failure("plan/rule", "repeat group " + quoted(group.id) + " has count " + shown(*count) + "; expected an integer from 0 to 65535");
+    if (number == nullptr || !(number->value >= 0) || number->value > kMaxCount ||
+        number->value != std::trunc(number->value)) {
+      return failure("plan/rule", "repeat group " + quoted(group.id) + " has count " +
+                                      shown(*count) + "; expected an integer from 0 to 65535");
     }
     const auto rounds = static_cast<std::size_t>(number->value);
     for (std::size_t round = 0; round < rounds; ++round) {
@@ -61,7 +69,8 @@ class Expander {
       own.emplace_back(group.index + "_count", Value(rounds));
       Members all = {{"index", Value(round)}, {"count", Value(rounds)}};
       all.insert(all.end(), own.begin(), own.end());
-      WGK_TRY(expand(group.steps, prefix + group.id + "[" + std::to_string(round) + "].", own, Value::object(std::move(all))));
+      WGK_TRY(expand(group.steps, prefix + group.id + "[" + std::to_string(round) + "].", own,
+                     Value::object(std::move(all))));
     }
     return {};
   }
@@ -83,11 +92,15 @@ Status check_unique(const std::vector<PassInstance>& instances) {
 
 }  // namespace
 
-Result<std::vector<PassInstance>> expand_passes(const package::Variant& variant, const expr::Scope& scope, const expr::Limits& limits) {
+Result<std::vector<PassInstance>> expand_passes(const package::Variant& variant,
+                                                const expr::Scope& scope,
+                                                const expr::Limits& limits) {
   Expander expander(scope, limits);
   WGK_TRY(expander.expand(variant.steps, "", {}, Value::object({})));
   std::vector<PassInstance> instances = expander.take();
-  if (instances.empty()) return failure("plan/rule", "variant " + quoted(variant.id) + " has no pass left: every repeat count is 0");
+  if (instances.empty())
+    return failure("plan/rule",
+                   "variant " + quoted(variant.id) + " has no pass left: every repeat count is 0");
   WGK_TRY(check_unique(instances));
   return instances;
 }

@@ -12,11 +12,13 @@ namespace wgk::planning {
 
 struct PassInstance {
   const package::Pass* pass = nullptr;
-  std::string id;        // "group[2].pass"
-  expr::Value repeat;    // the namespace `repeat`
+  std::string id;      // "group[2].pass"
+  expr::Value repeat;  // the namespace `repeat`
 };
 
 // All instances in order. Counts are evaluated in the scope of the variant.
-Result<std::vector<PassInstance>> expand_passes(const package::Variant& variant, const expr::Scope& scope, const expr::Limits& limits);
+Result<std::vector<PassInstance>> expand_passes(const package::Variant& variant,
+                                                const expr::Scope& scope,
+                                                const expr::Limits& limits);
 
 }  // namespace wgk::planning

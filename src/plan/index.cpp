@@ -24,10 +24,13 @@ void count_bindings(const std::vector<Step>& steps, VariantIndex& counts) {
   }
 }
 
-bool mentions(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+bool mentions(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 bool mentions_derive(const package::Named<expr::Rule>& rules) {
-  return std::ranges::any_of(rules, [](const auto& rule) { return mentions(rule.second.free_names(), "derive"); });
+  return std::ranges::any_of(
+      rules, [](const auto& rule) { return mentions(rule.second.free_names(), "derive"); });
 }
 
 bool mentions_derive(const package::BindingEntry& entry) {
@@ -38,36 +41,48 @@ bool mentions_derive(const package::BindingEntry& entry) {
 }
 
 bool mentions_derive(const std::vector<Step>& steps) {
-  const auto rule = [](const expr::Rule& source) { return mentions(source.free_names(), "derive"); };
+  const auto rule = [](const expr::Rule& source) {
+    return mentions(source.free_names(), "derive");
+  };
   return std::ranges::any_of(steps, [&rule](const Step& step) {
     if (const auto* group = std::get_if<std::shared_ptr<const package::Repeat>>(&step)) {
       return rule((*group)->count) || mentions_derive((*group)->steps);
     }
     const Pass& pass = std::get<Pass>(step);
     const package::Dispatch& dispatch = pass.dispatch;
-    return mentions_derive(pass.derive) || mentions_derive(pass.profile) || rule(dispatch.x) || rule(dispatch.y) || rule(dispatch.z) ||
-           rule(dispatch.threads) || rule(dispatch.workgroup_size) || rule(dispatch.workgroups) ||
-           std::ranges::any_of(pass.bindings, [](const package::BindingEntry& entry) { return mentions_derive(entry); });
+    return mentions_derive(pass.derive) || mentions_derive(pass.profile) || rule(dispatch.x) ||
+           rule(dispatch.y) || rule(dispatch.z) || rule(dispatch.threads) ||
+           rule(dispatch.workgroup_size) || rule(dispatch.workgroups) ||
+           std::ranges::any_of(pass.bindings, [](const package::BindingEntry& entry) {
+             return mentions_derive(entry);
+           });
   });
 }
 
 bool mentions_derive(const package::Variant& variant) {
-  const auto clause = [](const expr::Expression& expression) { return mentions(expression.free_names(), "derive"); };
-  return std::ranges::any_of(variant.when, clause) || std::ranges::any_of(variant.demote_when, clause) ||
-         mentions_derive(variant.derive) || mentions_derive(variant.steps) ||
-         std::ranges::any_of(variant.intermediates,
-                             [](const package::Intermediate& scratch) { return mentions(scratch.shape.free_names(), "derive"); });
+  const auto clause = [](const expr::Expression& expression) {
+    return mentions(expression.free_names(), "derive");
+  };
+  return std::ranges::any_of(variant.when, clause) ||
+         std::ranges::any_of(variant.demote_when, clause) || mentions_derive(variant.derive) ||
+         mentions_derive(variant.steps) ||
+         std::ranges::any_of(variant.intermediates, [](const package::Intermediate& scratch) {
+           return mentions(scratch.shape.free_names(), "derive");
+         });
 }
 
 bool mentions_derive(const package::Contract& contract) {
   const auto rule = [](const package::ContractRule& entry) {
-    return mentions(entry.require.free_names(), "derive") || (entry.when && mentions(entry.when->free_names(), "derive")) ||
+    return mentions(entry.require.free_names(), "derive") ||
+           (entry.when && mentions(entry.when->free_names(), "derive")) ||
            mentions(entry.message.free_names(), "derive");
   };
-  const auto bound = [](const std::optional<expr::Rule>& value) { return value && mentions(value->free_names(), "derive"); };
+  const auto bound = [](const std::optional<expr::Rule>& value) {
+    return value && mentions(value->free_names(), "derive");
+  };
   const auto value = [&bound](const package::ValueRule& entry) {
-    return (entry.when && mentions(entry.when->free_names(), "derive")) || bound(entry.min) || bound(entry.max) || bound(entry.below) ||
-           mentions(entry.message.free_names(), "derive");
+    return (entry.when && mentions(entry.when->free_names(), "derive")) || bound(entry.min) ||
+           bound(entry.max) || bound(entry.below) || mentions(entry.message.free_names(), "derive");
   };
   return std::ranges::any_of(contract.rules, rule) || std::ranges::any_of(contract.values, value);
 }
@@ -75,7 +90,9 @@ bool mentions_derive(const package::Contract& contract) {
 bool mentions_derive(const package::Package& source) {
   const package::Manifest& manifest = source.manifest;
   if (mentions_derive(manifest.derive)) return true;
-  if (std::ranges::any_of(manifest.variants, [](const package::Variant& variant) { return mentions_derive(variant); })) return true;
+  if (std::ranges::any_of(manifest.variants,
+                          [](const package::Variant& variant) { return mentions_derive(variant); }))
+    return true;
   if (source.contract && mentions_derive(*source.contract)) return true;
   return std::ranges::any_of(source.templates, [](const auto& file) {
     return file.second.has_value() && mentions((*file.second)->free_names(), "derive");
@@ -97,11 +114,12 @@ std::vector<std::size_t> reached_derives(const package::Manifest& manifest) {
     if (!all && !mentions(wanted, name)) continue;
     reached.push_back(i);
     for (const std::string& free : rule.free_names()) {
-      if (free == "derive") return [&manifest] {
-        std::vector<std::size_t> every(manifest.derive.size());
-        std::iota(every.begin(), every.end(), std::size_t{0});
-        return every;
-      }();
+      if (free == "derive")
+        return [&manifest] {
+          std::vector<std::size_t> every(manifest.derive.size());
+          std::iota(every.begin(), every.end(), std::size_t{0});
+          return every;
+        }();
       wanted.push_back(free);
     }
   }
@@ -109,7 +127,9 @@ std::vector<std::size_t> reached_derives(const package::Manifest& manifest) {
   return reached;
 }
 
-std::optional<std::size_t> find_named(const std::vector<PortIndex>& ports, const package::Port* PortIndex::* side, std::string_view name) {
+std::optional<std::size_t> find_named(const std::vector<PortIndex>& ports,
+                                      const package::Port* PortIndex::* side,
+                                      std::string_view name) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].*side != nullptr && (ports[i].*side)->key == name) return i;
   }
@@ -130,7 +150,8 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
   const package::Manifest& manifest = source.manifest;
   for (const package::Port& port : manifest.inputs) ports.push_back({&port, nullptr});
   for (const package::Port& port : manifest.outputs) {
-    const auto same = std::ranges::find(ports, port.key, [](const PortIndex& entry) -> const std::string& { return entry.key(); });
+    const auto same = std::ranges::find(
+        ports, port.key, [](const PortIndex& entry) -> const std::string& { return entry.key(); });
     outputs.push_back(static_cast<std::size_t>(same - ports.begin()));
     if (same == ports.end()) {
       ports.push_back({nullptr, &port});
@@ -138,7 +159,8 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
       same->output = &port;
     }
   }
-  for (const package::Variant& variant : manifest.variants) count_bindings(variant.steps, variants.emplace_back());
+  for (const package::Variant& variant : manifest.variants)
+    count_bindings(variant.steps, variants.emplace_back());
   order.resize(manifest.variants.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&manifest](std::size_t a, std::size_t b) {
@@ -148,9 +170,13 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
   uses_derive_object = mentions_derive(source);
 }
 
-std::optional<std::size_t> PackageIndex::find_input(std::string_view name) const { return find_named(ports, &PortIndex::input, name); }
+std::optional<std::size_t> PackageIndex::find_input(std::string_view name) const {
+  return find_named(ports, &PortIndex::input, name);
+}
 
-std::optional<std::size_t> PackageIndex::find_output(std::string_view name) const { return find_named(ports, &PortIndex::output, name); }
+std::optional<std::size_t> PackageIndex::find_output(std::string_view name) const {
+  return find_named(ports, &PortIndex::output, name);
+}
 
 std::optional<std::size_t> PackageIndex::find_port(std::string_view key) const {
   for (std::size_t i = 0; i < ports.size(); ++i) {

@@ -31,12 +31,13 @@ struct PackageIndex {
   explicit PackageIndex(const package::Package& source);
 
   const package::Package* package;
-  std::vector<PortIndex> ports;               // inputs in manifest order, then outputs that are not in place
-  std::vector<std::size_t> outputs;           // manifest order, into `ports`
-  std::vector<VariantIndex> variants;         // manifest order
-  std::vector<std::size_t> order;             // variants as they are tried: priority descending, stable
-  std::vector<std::size_t> inference_derives; // manifest derives that shape rules of outputs reach, in order
-  bool uses_derive_object = false;            // some rule or template mentions `derive` itself
+  std::vector<PortIndex> ports;      // inputs in manifest order, then outputs that are not in place
+  std::vector<std::size_t> outputs;  // manifest order, into `ports`
+  std::vector<VariantIndex> variants;  // manifest order
+  std::vector<std::size_t> order;      // variants as they are tried: priority descending, stable
+  std::vector<std::size_t>
+      inference_derives;            // manifest derives that shape rules of outputs reach, in order
+  bool uses_derive_object = false;  // some rule or template mentions `derive` itself
 
   const package::Manifest& manifest() const { return package->manifest; }
   // By bind key, else by upstream name.

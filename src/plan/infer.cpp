@@ -18,33 +18,28 @@ constexpr double kMaxDimension = 9007199254740991.0;  // the largest integer tha
 
 std::optional<DType> dtype_of_onnx_code(double code) {
   switch (static_cast<int>(code)) {
-    case 1:
-      return DType::f32;
-    case 2:
-      return DType::u8;
-    case 3:
-      return DType::i8;
-    case 5:
-      return DType::i16;
-    case 6:
-      return DType::i32;
-    case 7:
-      return DType::i64;
-    case 9:
-      return DType::boolean;
-    case 10:
-      return DType::f16;
-    case 12:
-      return DType::u32;
-    default:
-      return std::nullopt;
+    case 1: return DType::f32;
+    case 2: return DType::u8;
+    case 3: return DType::i8;
+    case 5: return DType::i16;
+    case 6: return DType::i32;
+    case 7: return DType::i64;
+    case 9: return DType::boolean;
+    case 10: return DType::f16;
+    case 12: return DType::u32;
+    default: return std::nullopt;
   }
 }
 
 class Inference {
  public:
-  Inference(const PackageIndex& index, BoundRequest& bound, RequestScope& scope, const expr::Limits& limits)
-      : index_(index), bound_(bound), scope_(scope), limits_(limits), level_(scope.scope(), nullptr, index.uses_derive_object) {
+  Inference(const PackageIndex& index, BoundRequest& bound, RequestScope& scope,
+            const expr::Limits& limits)
+      : index_(index),
+        bound_(bound),
+        scope_(scope),
+        limits_(limits),
+        level_(scope.scope(), nullptr, index.uses_derive_object) {
     default_device().add_to(level_.scope());
     for (const std::size_t i : index.inference_derives) {
       const auto& [name, rule] = index.manifest().derive[i];
@@ -79,19 +74,24 @@ class Inference {
   }
 
  private:
-  static bool is_tensor(const TensorDesc& given) { return given.on_device || given.range.has_value(); }
+  static bool is_tensor(const TensorDesc& given) {
+    return given.on_device || given.range.has_value();
+  }
 
   Result<Shape> shape_of(const Port& port, const OutputDesc* wanted) const {
     if (port.shape) {
       auto value = port.shape->evaluate(level_.scope(), limits_);
       if (!value) {
-        return std::unexpected(Error{"request/infer", "the shape of output " + quoted(port) + " cannot be inferred: " + value.error().message});
+        return std::unexpected(
+            Error{"request/infer", "the shape of output " + quoted(port) +
+                                       " cannot be inferred: " + value.error().message});
       }
       return dims_of(*value, "the shape rule of output " + quoted(port) + " gives ");
     }
     if (wanted != nullptr && wanted->destination) return wanted->destination->shape;
     if (wanted != nullptr && wanted->shape) return *wanted->shape;
-    return failure("request/infer", "output " + quoted(port) + " has no shape rule; give its shape or a destination");
+    return failure("request/infer", "output " + quoted(port) +
+                                        " has no shape rule; give its shape or a destination");
   }
 
   Status take_destination(const Port& port, const TensorDesc& given, BoundTensor& tensor) const {
@@ -99,7 +99,10 @@ class Inference {
     tensor.on_device = true;
     tensor.range = given.range;
     tensor.packed = given.packed;
-    if (given.packed) return failure("request/dtype", "output " + quoted(port) + " must not be packed; the destination holds packed uint8");
+    if (given.packed)
+      return failure(
+          "request/dtype",
+          "output " + quoted(port) + " must not be packed; the destination holds packed uint8");
     if (!given.dtype && !given.storage) {
       WGK_TRY(choose_type(port, nullptr, tensor));
       return {};
@@ -121,7 +124,9 @@ class Inference {
     }
     WGK_ASSIGN(tensor.dtype, infer_dtype(port));
     const TypeBinding* type = bound_.type(port.dtype);
-    tensor.storage = port.storage ? *port.storage : type != nullptr && type->logical == tensor.dtype ? type->storage : tensor.dtype;
+    tensor.storage = port.storage                                       ? *port.storage
+                     : type != nullptr && type->logical == tensor.dtype ? type->storage
+                                                                        : tensor.dtype;
     return {};
   }
 
@@ -135,22 +140,31 @@ class Inference {
       if (cast) return *cast;
       if (admitted->size() == 1) return admitted->front();
       for (const BoundTensor& tensor : bound_.tensors) {
-        if (tensor.is_input && std::ranges::find(*admitted, tensor.storage) != admitted->end()) return tensor.storage;
+        if (tensor.is_input && std::ranges::find(*admitted, tensor.storage) != admitted->end())
+          return tensor.storage;
       }
     }
-    return failure("request/infer", "the dtype of output " + quoted(port) + " cannot be inferred; give its dtype or a destination");
+    return failure("request/infer", "the dtype of output " + quoted(port) +
+                                        " cannot be inferred; give its dtype or a destination");
   }
 
   // ONNX's Cast and its kin name the output type in the required attribute `to`.
-  Result<std::optional<DType>> dtype_of_cast(const Port& port, const std::vector<DType>& admitted) const {
+  Result<std::optional<DType>> dtype_of_cast(const Port& port,
+                                             const std::vector<DType>& admitted) const {
     const package::Manifest& manifest = index_.manifest();
-    const auto to = std::ranges::find(manifest.attributes, "to", [](const auto& entry) { return std::string_view(entry.first); });
-    if (manifest.domain != "ai.onnx" || to == manifest.attributes.end() || !to->second.required) return std::nullopt;
-    const auto given = std::ranges::find(bound_.attrs, "to", [](const auto& entry) { return std::string_view(entry.first); });
+    const auto to = std::ranges::find(
+        manifest.attributes, "to", [](const auto& entry) { return std::string_view(entry.first); });
+    if (manifest.domain != "ai.onnx" || to == manifest.attributes.end() || !to->second.required)
+      return std::nullopt;
+    const auto given = std::ranges::find(
+        bound_.attrs, "to", [](const auto& entry) { return std::string_view(entry.first); });
     const double* code = given == bound_.attrs.end() ? nullptr : given->second.if_number();
-    const auto dtype = code == nullptr || *code != std::trunc(*code) || std::abs(*code) > 100 ? std::nullopt : dtype_of_onnx_code(*code);
+    const auto dtype = code == nullptr || *code != std::trunc(*code) || std::abs(*code) > 100
+                           ? std::nullopt
+                           : dtype_of_onnx_code(*code);
     if (dtype && std::ranges::find(admitted, *dtype) != admitted.end()) return dtype;
-    return failure("request/attribute", "attribute 'to' does not name a dtype that output " + quoted(port) + " admits");
+    return failure("request/attribute",
+                   "attribute 'to' does not name a dtype that output " + quoted(port) + " admits");
   }
 
   const PackageIndex& index_;
@@ -180,7 +194,8 @@ Result<Shape> dims_of(const Value& value, std::string_view what) {
   if (list != nullptr) {
     for (const Value& item : list->items) {
       const expr::Number* number = item.if_number();
-      if (number == nullptr || !(number->value >= 0) || number->value > kMaxDimension || number->value != std::trunc(number->value)) {
+      if (number == nullptr || !(number->value >= 0) || number->value > kMaxDimension ||
+          number->value != std::trunc(number->value)) {
         list = nullptr;
         break;
       }
@@ -188,10 +203,12 @@ Result<Shape> dims_of(const Value& value, std::string_view what) {
     }
   }
   if (list != nullptr) return shape;
-  return failure("request/infer", std::string(what) + shown(value) + "; expected a list of non-negative integers");
+  return failure("request/infer",
+                 std::string(what) + shown(value) + "; expected a list of non-negative integers");
 }
 
-std::vector<Error> infer(const PackageIndex& index, BoundRequest& bound, RequestScope& scope, const expr::Limits& limits) {
+std::vector<Error> infer(const PackageIndex& index, BoundRequest& bound, RequestScope& scope,
+                         const expr::Limits& limits) {
   std::vector<Error> errors;
   Inference inference(index, bound, scope, limits);
   for (const std::size_t slot : index.outputs) {

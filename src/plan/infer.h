@@ -9,11 +9,13 @@
 
 namespace wgk::planning {
 
-// Adds the outputs of the call to `bound` and to `scope`. Rules see the default device; derives that fail are left out. Every output that cannot be
-// inferred is one error.
-std::vector<Error> infer(const PackageIndex& index, BoundRequest& bound, RequestScope& scope, const expr::Limits& limits);
+// Adds the outputs of the call to `bound` and to `scope`. Rules see the default device; derives
+// that fail are left out. Every output that cannot be inferred is one error.
+std::vector<Error> infer(const PackageIndex& index, BoundRequest& bound, RequestScope& scope,
+                         const expr::Limits& limits);
 
-// The dimensions in a value that a rule gave: a list of non-negative integers. `what` starts the message.
+// The dimensions in a value that a rule gave: a list of non-negative integers. `what` starts the
+// message.
 Result<Shape> dims_of(const expr::Value& value, std::string_view what);
 
 // A value as messages show it.

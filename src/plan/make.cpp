@@ -29,12 +29,9 @@ using package::Variant;
 // A tensor or scratch as the executor sees it.
 BindingType plan_type(BufferType type) {
   switch (type) {
-    case BufferType::kReadOnlyStorage:
-      return BindingType::kReadOnlyStorage;
-    case BufferType::kUniform:
-      return BindingType::kUniform;
-    case BufferType::kStorage:
-      break;
+    case BufferType::kReadOnlyStorage: return BindingType::kReadOnlyStorage;
+    case BufferType::kUniform: return BindingType::kUniform;
+    case BufferType::kStorage: break;
   }
   return BindingType::kStorage;
 }
@@ -55,7 +52,8 @@ std::vector<PlanTensor> plan_tensors(const PackageIndex& index, const BoundReque
     entry.is_input = tensor.is_input;
     entry.is_output = tensor.is_output;
     if (tensor.is_input && port.input->narrowing) {
-      entry.narrowing = *port.input->narrowing == package::Narrowing::kChecked ? "checked" : "saturating";
+      entry.narrowing =
+          *port.input->narrowing == package::Narrowing::kChecked ? "checked" : "saturating";
     }
   }
   return tensors;
@@ -72,10 +70,12 @@ bool outputs_are_empty(const PackageIndex& index, const BoundRequest& bound) {
   return any;
 }
 
-Status fits(const DeviceCaps& caps, std::string_view limit, std::uint64_t size, const std::string& what) {
+Status fits(const DeviceCaps& caps, std::string_view limit, std::uint64_t size,
+            const std::string& what) {
   const double allowed = caps.limit(limit).value_or(0);
   if (static_cast<double>(size) <= allowed) return {};
-  return failure("limit/buffer", what + " needs " + std::to_string(size) + " bytes; " + quoted(limit) + " is " + number_text(allowed));
+  return failure("limit/buffer", what + " needs " + std::to_string(size) + " bytes; " +
+                                     quoted(limit) + " is " + number_text(allowed));
 }
 
 class Maker {
@@ -83,13 +83,15 @@ class Maker {
   Maker(const MakeContext& context, const Variant& variant)
       : context_(context),
         variant_(variant),
-        level_(context.manifest_level.scope(), &context.manifest_level, context.index.uses_derive_object),
+        level_(context.manifest_level.scope(), &context.manifest_level,
+               context.index.uses_derive_object),
         typed_level_(level_.scope(), &level_, context.index.uses_derive_object),
         empty_(outputs_are_empty(context.index, context.bound)) {}
 
   // Variant derives and the instances of passes.
   Status begin() {
-    level_.scope().set("tunables", tunables_value(context_.index.manifest(), &variant_, context_.bound.tunables));
+    level_.scope().set(
+        "tunables", tunables_value(context_.index.manifest(), &variant_, context_.bound.tunables));
     WGK_TRY(level_.evaluate(variant_.derive, context_.limits));
     WGK_ASSIGN(instances_, expand_passes(variant_, level_.scope(), context_.limits));
     typed_level_.add_types(context_.bound);
@@ -108,14 +110,18 @@ class Maker {
     level.scope().set("repeat", instance.repeat);
     WGK_TRY(level.evaluate(instance.pass->derive, context_.limits));
     PassState state;
-    WGK_ASSIGN(state.bindings, resolve_bindings(context_.index, variant_, *instance.pass, context_.bound, level));
+    WGK_ASSIGN(state.bindings,
+               resolve_bindings(context_.index, variant_, *instance.pass, context_.bound, level));
     WGK_ASSIGN(const std::string declarations, resource_declarations(state.bindings));
     WGK_ASSIGN(const auto source, context_.index.package->find_template(instance.pass->shader));
-    WGK_ASSIGN(state.rendered, render(*source, level.scope(), declarations, context_.device.device, context_.limits, context_.cache));
+    WGK_ASSIGN(state.rendered, render(*source, level.scope(), declarations, context_.device.device,
+                                      context_.limits, context_.cache));
     return state;
   }
 
-  DeriveLevel pass_level() const { return {typed_level_.scope(), &typed_level_, context_.index.uses_derive_object}; }
+  DeriveLevel pass_level() const {
+    return {typed_level_.scope(), &typed_level_, context_.index.uses_derive_object};
+  }
 
   Result<Plan> run() {
     Plan plan;
@@ -126,7 +132,10 @@ class Maker {
     WGK_ASSIGN(plan.scratch, scratch());
     for (const PassInstance& instance : instances_) {
       auto done = add_pass(instance, plan);
-      if (!done) return std::unexpected(std::move(done.error()).during("planning pass " + quoted(instance.id) + " of variant " + quoted(variant_.id)));
+      if (!done)
+        return std::unexpected(std::move(done.error())
+                                   .during("planning pass " + quoted(instance.id) + " of variant " +
+                                           quoted(variant_.id)));
     }
     WGK_TRY(check_scratch_sizes(plan));
     std::ranges::sort(plan.features);
@@ -146,8 +155,11 @@ class Maker {
       entry.allocated = false;
       WGK_ASSIGN(entry.shape, scratch_shape(source));
       auto elements = element_count(entry.shape);
-      auto bytes = elements.and_then([&](std::int64_t count) { return device_byte_length(source.dtype, false, count); });
-      if (!bytes) return std::unexpected(std::move(bytes.error()).during("measuring scratch " + quoted(source.id)));
+      auto bytes = elements.and_then(
+          [&](std::int64_t count) { return device_byte_length(source.dtype, false, count); });
+      if (!bytes)
+        return std::unexpected(
+            std::move(bytes.error()).during("measuring scratch " + quoted(source.id)));
       entry.byte_length = *bytes;
       entry.buffer_size = padded_size(*bytes);
     }
@@ -157,11 +169,14 @@ class Maker {
   Result<Shape> scratch_shape(const package::Intermediate& source) const {
     if (empty_) return Shape{0};
     auto value = source.shape.evaluate(level_.scope(), context_.limits);
-    if (!value) return std::unexpected(std::move(value.error()).during("evaluating the shape of scratch " + quoted(source.id)));
+    if (!value)
+      return std::unexpected(
+          std::move(value.error()).during("evaluating the shape of scratch " + quoted(source.id)));
     if (value->if_number() != nullptr) *value = Value::list({*value});
     auto shape = dims_of(*value, "");
     if (shape && !shape->empty()) return *shape;
-    return failure("plan/rule", "scratch " + quoted(source.id) + " has shape " + shown(*value) + "; expected non-negative integers");
+    return failure("plan/rule", "scratch " + quoted(source.id) + " has shape " + shown(*value) +
+                                    "; expected non-negative integers");
   }
 
   Status add_pass(const PassInstance& instance, Plan& plan) {
@@ -176,16 +191,21 @@ class Maker {
     std::vector<std::vector<std::optional<double>>> values;
     for (const PassBinding& binding : state.bindings) {
       if (binding.type != BufferType::kUniform) continue;
-      WGK_ASSIGN(auto fields, uniform_values(*binding.entry, context_.bound.args, level.scope(), context_.limits));
+      WGK_ASSIGN(auto fields, uniform_values(*binding.entry, context_.bound.args, level.scope(),
+                                             context_.limits));
       values.push_back(std::move(fields));
     }
     for (const auto& [name, rule] : source.profile) {
       auto value = rule.evaluate(level.scope(), context_.limits);
-      if (!value) return std::unexpected(std::move(value.error()).during("evaluating profile " + quoted(name)));
+      if (!value)
+        return std::unexpected(
+            std::move(value.error()).during("evaluating profile " + quoted(name)));
       pass.profile.emplace_back(name, value->to_json());
     }
-    const double most = context_.caps.limit("maxComputeWorkgroupsPerDimension").value_or(kFoldWidth);
-    WGK_ASSIGN(pass.dispatch, dispatch_size(source.dispatch, level.scope(), context_.limits, most, instance.id));
+    const double most =
+        context_.caps.limit("maxComputeWorkgroupsPerDimension").value_or(kFoldWidth);
+    WGK_ASSIGN(pass.dispatch,
+               dispatch_size(source.dispatch, level.scope(), context_.limits, most, instance.id));
     if (std::ranges::find(pass.dispatch, 0U) != pass.dispatch.end()) {
       plan.skipped.push_back({instance.id, "zero_dispatch"});
       return {};
@@ -193,21 +213,24 @@ class Maker {
     return add_live(instance, state, values, std::move(pass), plan);
   }
 
-  Status add_live(const PassInstance& instance, const PassState& state, const std::vector<std::vector<std::optional<double>>>& values,
-                  PlanPass pass, Plan& plan) {
+  Status add_live(const PassInstance& instance, const PassState& state,
+                  const std::vector<std::vector<std::optional<double>>>& values, PlanPass pass,
+                  Plan& plan) {
     const Pass& source = *instance.pass;
     for (const PassBinding& binding : state.bindings) {
       if (binding.scratch) plan.scratch[*binding.scratch].allocated = true;
     }
     WGK_TRY(check_opaque_text(state));
-    WGK_ASSIGN(const std::vector<Resource> resources, resources_of(context_.index, context_.bound, state.bindings, plan));
+    WGK_ASSIGN(const std::vector<Resource> resources,
+               resources_of(context_.index, context_.bound, state.bindings, plan));
     if (is_view_alias(source, state.bindings, resources)) {
       plan.skipped.push_back({instance.id, "view_alias"});
       return {};
     }
     WGK_TRY(check_aliasing(state.bindings, resources));
     pass.id = instance.id;
-    pass.label = source.name.empty() ? plan.op_id + "." + variant_.id + "." + source.id : source.name;
+    pass.label =
+        source.name.empty() ? plan.op_id + "." + variant_.id + "." + source.id : source.name;
     pass.shader = source.shader;
     pass.wgsl = state.rendered->wgsl;
     pass.submit_after = source.submit_after;
@@ -227,7 +250,8 @@ class Maker {
   }
 
   Status add_bindings(const PassState& state, const std::vector<Resource>& resources,
-                      const std::vector<std::vector<std::optional<double>>>& values, PlanPass& pass) const {
+                      const std::vector<std::vector<std::optional<double>>>& values,
+                      PlanPass& pass) const {
     for (std::size_t i = 0; i < state.bindings.size(); ++i) {
       const PassBinding& source = state.bindings[i];
       PlanBinding& binding = pass.bindings.emplace_back();
@@ -240,11 +264,14 @@ class Maker {
         binding.slot = pass.uniforms.size();
         binding.size = uniform.bytes.size();
         pass.uniforms.push_back(std::move(uniform));
-        if (context_.options.check_bindings) WGK_TRY(fits(context_.caps, "maxUniformBufferBindingSize", binding.size, "uniform " + quoted(binding.name)));
+        if (context_.options.check_bindings)
+          WGK_TRY(fits(context_.caps, "maxUniformBufferBindingSize", binding.size,
+                       "uniform " + quoted(binding.name)));
         continue;
       }
       const Resource& resource = resources[i];
-      binding.resource = source.scratch ? PlanBinding::Resource::kScratch : PlanBinding::Resource::kTensor;
+      binding.resource =
+          source.scratch ? PlanBinding::Resource::kScratch : PlanBinding::Resource::kTensor;
       binding.slot = source.scratch ? *source.scratch : *context_.bound.of_port[*source.port];
       binding.offset = resource.offset;
       binding.size = padded_size(resource.byte_length);
@@ -255,27 +282,36 @@ class Maker {
 
   Status check_binding(const PassBinding& source, const PlanBinding& binding) const {
     if (source.length && binding.size < source.fixed_bytes) {
-      return failure("plan/rule", "binding " + quoted(binding.name) + " has " + std::to_string(binding.size) + " bytes; its fixed length of " +
-                                      std::to_string(*source.length) + " needs " + std::to_string(source.fixed_bytes));
+      return failure("plan/rule",
+                     "binding " + quoted(binding.name) + " has " + std::to_string(binding.size) +
+                         " bytes; its fixed length of " + std::to_string(*source.length) +
+                         " needs " + std::to_string(source.fixed_bytes));
     }
     if (!context_.options.check_bindings) return {};
     const double alignment = context_.caps.limit("minStorageBufferOffsetAlignment").value_or(1);
     if (std::fmod(static_cast<double>(binding.offset), alignment) != 0) {
-      return failure("request/value", "the tensor of binding " + quoted(binding.name) + " starts at offset " + std::to_string(binding.offset) +
-                                          " of its buffer; the device needs a multiple of " + number_text(alignment));
+      return failure("request/value", "the tensor of binding " + quoted(binding.name) +
+                                          " starts at offset " + std::to_string(binding.offset) +
+                                          " of its buffer; the device needs a multiple of " +
+                                          number_text(alignment));
     }
-    return fits(context_.caps, "maxStorageBufferBindingSize", binding.size, "binding " + quoted(binding.name));
+    return fits(context_.caps, "maxStorageBufferBindingSize", binding.size,
+                "binding " + quoted(binding.name));
   }
 
   Status check_scratch_sizes(const Plan& plan) const {
     for (const PlanScratch& entry : plan.scratch) {
-      if (entry.allocated) WGK_TRY(fits(context_.caps, "maxBufferSize", entry.buffer_size, "scratch " + quoted(entry.id)));
+      if (entry.allocated)
+        WGK_TRY(
+            fits(context_.caps, "maxBufferSize", entry.buffer_size, "scratch " + quoted(entry.id)));
     }
     return {};
   }
 
-  static std::array<std::uint8_t, 16> key_of(const Rendered& rendered, std::string_view entry_point, std::string_view layout) {
-    const Digest128 digest = digest128(rendered.digest.hex().append(entry_point).append(":").append(layout));
+  static std::array<std::uint8_t, 16> key_of(const Rendered& rendered, std::string_view entry_point,
+                                             std::string_view layout) {
+    const Digest128 digest =
+        digest128(rendered.digest.hex().append(entry_point).append(":").append(layout));
     std::array<std::uint8_t, 16> key{};
     for (std::size_t i = 0; i < 8; ++i) {
       key[i] = static_cast<std::uint8_t>(digest.high >> (56 - 8 * i));
@@ -305,7 +341,9 @@ bool rendered_has(const MakeContext& context, const Variant& variant, std::strin
   if (!maker.begin()) return false;
   bool found = false;
   for (const PassInstance& instance : maker.instances()) {
-    if (context.options.template_at_hand && !context.options.template_at_hand(instance.pass->shader)) return false;
+    if (context.options.template_at_hand &&
+        !context.options.template_at_hand(instance.pass->shader))
+      return false;
     DeriveLevel level = maker.pass_level();
     const auto state = maker.prepare(instance, level);
     if (!state) return false;
@@ -319,7 +357,8 @@ std::vector<Error> check_tensor_sizes(const MakeContext& context) {
   for (const BoundTensor& tensor : context.bound.tensors) {
     if (tensor.on_device) continue;
     const PortIndex& port = context.index.ports[tensor.port];
-    if (auto checked = fits(context.caps, "maxBufferSize", tensor.buffer_size, quoted(port.any())); !checked) {
+    if (auto checked = fits(context.caps, "maxBufferSize", tensor.buffer_size, quoted(port.any()));
+        !checked) {
       errors.push_back(std::move(checked.error()));
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a bound request and a chosen variant to a plan (format.md b.9, steps 6 and 7 as far as they need no device).
+// From a bound request and a chosen variant to a plan (format.md b.9, steps 6 and 7 as far as they
+// need no device).
 #pragma once
 
 #include <string_view>
@@ -25,8 +26,10 @@ struct MakeContext {
 
 Result<Plan> make(const MakeContext& context, const package::Variant& variant);
 
-// Whether a pass of the variant renders to a text that uses the construct; false also when it cannot be rendered.
-bool rendered_has(const MakeContext& context, const package::Variant& variant, std::string_view construct);
+// Whether a pass of the variant renders to a text that uses the construct; false also when it
+// cannot be rendered.
+bool rendered_has(const MakeContext& context, const package::Variant& variant,
+                  std::string_view construct);
 
 // Buffers to be made for tensors against maxBufferSize: one error per tensor that is too large.
 std::vector<Error> check_tensor_sizes(const MakeContext& context);

@@ -24,7 +24,8 @@ Explanation explain_on(const Site& site, const Request& request) {
   const auto& variants = site.index.manifest().variants;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Decision decision = selection.decisions[i].value_or(Decision{});
-    explanation.decisions.push_back({variants[i].id, variants[i].priority, std::string(text(decision.verdict)), decision.reason});
+    explanation.decisions.push_back({variants[i].id, variants[i].priority,
+                                     std::string(text(decision.verdict)), decision.reason});
   }
   explanation.notes = session.notes();
   if (!session.violations().empty()) {
@@ -43,11 +44,13 @@ Explanation explain_on(const Site& site, const Request& request) {
 
 }  // namespace planning
 
-Result<Plan> plan(const package::Package& package, const Request& request, const DeviceCaps& caps, const PlanOptions& options) {
+Result<Plan> plan(const package::Package& package, const Request& request, const DeviceCaps& caps,
+                  const PlanOptions& options) {
   return planning::plan_on(planning::Site(package, caps, options, nullptr), request);
 }
 
-Explanation explain(const package::Package& package, const Request& request, const DeviceCaps& caps, const PlanOptions& options) {
+Explanation explain(const package::Package& package, const Request& request, const DeviceCaps& caps,
+                    const PlanOptions& options) {
   return planning::explain_on(planning::Site(package, caps, options, nullptr), request);
 }
 

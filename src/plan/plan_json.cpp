@@ -27,13 +27,14 @@ Json shape_json(const Shape& shape) {
 }
 
 Json tensor_json(const PlanTensor& tensor) {
-  Json json = Json::object({{"port", tensor.port},
-                            {"role", tensor.is_input ? tensor.is_output ? "inout" : "input" : "output"},
-                            {"dtype", name(tensor.dtype)},
-                            {"storage", name(tensor.storage)},
-                            {"shape", shape_json(tensor.shape)},
-                            {"byteLength", tensor.byte_length},
-                            {"bufferSize", tensor.buffer_size}});
+  Json json =
+      Json::object({{"port", tensor.port},
+                    {"role", tensor.is_input ? tensor.is_output ? "inout" : "input" : "output"},
+                    {"dtype", name(tensor.dtype)},
+                    {"storage", name(tensor.storage)},
+                    {"shape", shape_json(tensor.shape)},
+                    {"byteLength", tensor.byte_length},
+                    {"bufferSize", tensor.buffer_size}});
   if (tensor.packed) json.set("packed", true);
   if (tensor.narrowing) json.set("narrowing", *tensor.narrowing);
   return json;
@@ -52,27 +53,20 @@ Json scratch_json(const PlanScratch& scratch) {
 
 std::string_view type_name(BindingType type) {
   switch (type) {
-    case BindingType::kReadOnlyStorage:
-      return "read-only-storage";
-    case BindingType::kStorage:
-      return "storage";
-    case BindingType::kUniform:
-      break;
+    case BindingType::kReadOnlyStorage: return "read-only-storage";
+    case BindingType::kStorage: return "storage";
+    case BindingType::kUniform: break;
   }
   return "uniform";
 }
 
 Json binding_json(const Plan& plan, const PlanBinding& binding) {
-  Json json = Json::object({{"index", binding.index}, {"type", type_name(binding.type)}, {"name", binding.name}});
+  Json json = Json::object(
+      {{"index", binding.index}, {"type", type_name(binding.type)}, {"name", binding.name}});
   switch (binding.resource) {
-    case PlanBinding::Resource::kTensor:
-      json.set("tensor", plan.tensors[binding.slot].port);
-      break;
-    case PlanBinding::Resource::kScratch:
-      json.set("scratch", plan.scratch[binding.slot].id);
-      break;
-    case PlanBinding::Resource::kUniform:
-      break;
+    case PlanBinding::Resource::kTensor: json.set("tensor", plan.tensors[binding.slot].port); break;
+    case PlanBinding::Resource::kScratch: json.set("scratch", plan.scratch[binding.slot].id); break;
+    case PlanBinding::Resource::kUniform: break;
   }
   if (binding.offset != 0) json.set("offset", binding.offset);
   json.set("size", binding.size);
@@ -82,9 +76,11 @@ Json binding_json(const Plan& plan, const PlanBinding& binding) {
 Json uniform_json(const PlanUniform& uniform) {
   Json::Array fields;
   for (const PlanUniform::Field& field : uniform.fields) {
-    fields.push_back(Json::object({{"name", field.name}, {"type", field.type}, {"offset", field.offset}}));
+    fields.push_back(
+        Json::object({{"name", field.name}, {"type", field.type}, {"offset", field.offset}}));
   }
-  return Json::object({{"name", uniform.name}, {"bytes", hex(uniform.bytes)}, {"fields", std::move(fields)}});
+  return Json::object(
+      {{"name", uniform.name}, {"bytes", hex(uniform.bytes)}, {"fields", std::move(fields)}});
 }
 
 template <class T, class Convert>
@@ -104,7 +100,9 @@ Json pass_json(const Plan& plan, const PlanPass& pass, bool with_wgsl) {
                             {"text", digest128(*pass.wgsl).hex()}});
   if (with_wgsl) json.set("wgsl", *pass.wgsl);
   json.set("dispatch", Json::array({pass.dispatch[0], pass.dispatch[1], pass.dispatch[2]}));
-  json.set("bindings", list_json(pass.bindings, [&plan](const PlanBinding& binding) { return binding_json(plan, binding); }));
+  json.set("bindings", list_json(pass.bindings, [&plan](const PlanBinding& binding) {
+             return binding_json(plan, binding);
+           }));
   if (!pass.uniforms.empty()) json.set("uniforms", list_json(pass.uniforms, uniform_json));
   if (pass.submit_after) json.set("submitAfter", true);
   if (!pass.profile.empty()) {
@@ -117,7 +115,9 @@ Json pass_json(const Plan& plan, const PlanPass& pass, bool with_wgsl) {
 
 Json error_json(const Error& error) {
   Json json = Json::object({{"code", error.code}, {"message", error.message}});
-  if (!error.context.empty()) json.set("context", list_json(error.context, [](const std::string& line) { return Json(line); }));
+  if (!error.context.empty())
+    json.set("context",
+             list_json(error.context, [](const std::string& line) { return Json(line); }));
   if (!error.hint.empty()) json.set("hint", error.hint);
   if (!error.others.empty()) json.set("others", list_json(error.others, error_json));
   return json;
@@ -137,25 +137,31 @@ std::uint64_t Plan::scratch_bytes() const {
 }
 
 Json Plan::to_json(bool with_wgsl) const {
-  return Json::object({{"op", op_id},
-                       {"variant", variant},
-                       {"features", list_json(features, [](const std::string& feature) { return Json(feature); })},
-                       {"tensors", list_json(tensors, tensor_json)},
-                       {"scratch", list_json(scratch, scratch_json)},
-                       {"passes", list_json(passes, [&](const PlanPass& pass) { return pass_json(*this, pass, with_wgsl); })},
-                       {"skipped", list_json(skipped, [](const SkippedPass& pass) {
-                          return Json::object({{"id", pass.id}, {"reason", pass.reason}});
-                        })}});
+  return Json::object(
+      {{"op", op_id},
+       {"variant", variant},
+       {"features", list_json(features, [](const std::string& feature) { return Json(feature); })},
+       {"tensors", list_json(tensors, tensor_json)},
+       {"scratch", list_json(scratch, scratch_json)},
+       {"passes",
+        list_json(passes, [&](const PlanPass& pass) { return pass_json(*this, pass, with_wgsl); })},
+       {"skipped", list_json(skipped, [](const SkippedPass& pass) {
+          return Json::object({{"id", pass.id}, {"reason", pass.reason}});
+        })}});
 }
 
 Json Explanation::to_json() const {
-  Json json = Json::object({{"selected", selected ? Json(*selected) : Json()}, {"variants", list_json(decisions, [](const VariantDecision& decision) {
-                               Json entry = Json::object({{"id", decision.id}, {"priority", decision.priority}, {"verdict", decision.verdict}});
+  Json json = Json::object({{"selected", selected ? Json(*selected) : Json()},
+                            {"variants", list_json(decisions, [](const VariantDecision& decision) {
+                               Json entry = Json::object({{"id", decision.id},
+                                                          {"priority", decision.priority},
+                                                          {"verdict", decision.verdict}});
                                if (!decision.reason.empty()) entry.set("reason", decision.reason);
                                return entry;
                              })}});
   if (error) json.set("error", error_json(*error));
-  if (!notes.empty()) json.set("notes", list_json(notes, [](const std::string& note) { return Json(note); }));
+  if (!notes.empty())
+    json.set("notes", list_json(notes, [](const std::string& note) { return Json(note); }));
   return json;
 }
 

@@ -23,8 +23,10 @@ std::string with_variants(std::string_view variants, std::string_view more = "")
 }
 
 // A variant of one pass; `rest` are further members of the pass, `more` of the variant.
-std::string variant(std::string_view id, std::string_view more, std::string_view rest = R"("bindings": ["x", "y"], "dispatch": {"x": 1})") {
-  return R"({"id": ")" + std::string(id) + R"(", )" + std::string(more) + R"("passes": [{"shader": "s.wgsl.jinja", )" + std::string(rest) + "}]}";
+std::string variant(std::string_view id, std::string_view more,
+                    std::string_view rest = R"("bindings": ["x", "y"], "dispatch": {"x": 1})") {
+  return R"({"id": ")" + std::string(id) + R"(", )" + std::string(more) +
+         R"("passes": [{"shader": "s.wgsl.jinja", )" + std::string(rest) + "}]}";
 }
 
 Request request(Shape shape = {4}, DType dtype = DType::f32) {
@@ -33,13 +35,15 @@ Request request(Shape shape = {4}, DType dtype = DType::f32) {
   return result;
 }
 
-Plan must_plan(const package::Package& package, const Request& call, const DeviceCaps& caps = DeviceCaps::defaults()) {
+Plan must_plan(const package::Package& package, const Request& call,
+               const DeviceCaps& caps = DeviceCaps::defaults()) {
   auto made = plan(package, call, caps);
   EXPECT_TRUE(made) << (made ? "" : made.error().to_string());
   return made ? *std::move(made) : Plan{};
 }
 
-std::string refusal(const package::Package& package, const Request& call, const DeviceCaps& caps = DeviceCaps::defaults()) {
+std::string refusal(const package::Package& package, const Request& call,
+                    const DeviceCaps& caps = DeviceCaps::defaults()) {
   auto made = plan(package, call, caps);
   return made ? "planned" : all_of(made.error());
 }
@@ -51,9 +55,9 @@ std::vector<float> floats(const PlanUniform& uniform) {
 }
 
 TEST(Plan, ASimplePackage) {
-  const auto package = make_package(with_variants(
-      variant("v", R"j("derive": {"n": "numel(shapes.x)"}, )j",
-              R"("bindings": ["x", "y", {"name": "params", "struct": [{"name": "n", "type": "u32", "value": "n"}]}],
+  const auto package = make_package(with_variants(variant(
+      "v", R"j("derive": {"n": "numel(shapes.x)"}, )j",
+      R"("bindings": ["x", "y", {"name": "params", "struct": [{"name": "n", "type": "u32", "value": "n"}]}],
                  "dispatch": {"threads": "n", "workgroupSize": 64}, "profile": {"bytesMoved": "n * 8"})")));
   const Plan plan = must_plan(*package, request({100, 3}));
   EXPECT_EQ(plan.variant, "v");
@@ -78,8 +82,9 @@ TEST(Plan, ASimplePackage) {
 }
 
 TEST(Plan, EqualTextsShareTheirKeyAndOthersDoNot) {
-  const auto package = make_package(with_variants(
-      R"({"id": "v", "passes": [{"id": "a", "shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}},
+  const auto package = make_package(
+      with_variants(
+          R"({"id": "v", "passes": [{"id": "a", "shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}},
           {"id": "b", "shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 2}},
           {"id": "c", "shader": "t.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 2}},
           {"id": "d", "shader": "t.wgsl.jinja", "bindings": ["x", {"name": "y", "buffer": "read-only-storage"}], "dispatch": {"x": 2}}]})"),
@@ -102,17 +107,22 @@ TEST(Plan, HalvesNeedTheirFeature) {
 
 TEST(Plan, DerivesOfThreeLevels) {
   const auto package = make_package(
-      with_variants(variant("v", R"("tunables": {"W": {"default": 8}}, "derive": {"a": "a * 10", "w": "tunables.W"}, )",
-                            R"("derive": {"a": "a + 1", "all": "derive.a ~ T"}, "bindings": ["x", "y"], "dispatch": {"x": 1})"),
-                    R"("tunables": {"W": {"default": 64}}, "derive": {"a": "ranks.x", "b": "a + 1"},)"),
+      with_variants(
+          variant(
+              "v",
+              R"("tunables": {"W": {"default": 8}}, "derive": {"a": "a * 10", "w": "tunables.W"}, )",
+              R"("derive": {"a": "a + 1", "all": "derive.a ~ T"}, "bindings": ["x", "y"], "dispatch": {"x": 1})"),
+          R"("tunables": {"W": {"default": 64}}, "derive": {"a": "ranks.x", "b": "a + 1"},)"),
       {{"s.wgsl.jinja", "{{ a }} {{ b }} {{ w }} {{ all }} {{ T }} {{ derive | tojson }}"}});
   EXPECT_EQ(*must_plan(*package, request({2, 2})).passes[0].wgsl,
             R"(21 3 8 21f32 f32 {"T": "f32", "a": 21, "b": 3, "w": 8, "all": "21f32"})");
 }
 
 TEST(Plan, RequestTunablesWin) {
-  const auto package = make_package(with_variants(variant("v", R"("tunables": {"W": {"default": 8}}, )"), R"("tunables": {"W": {"default": 64}},)"),
-                                    {{"s.wgsl.jinja", "{{ tunables.W }}"}});
+  const auto package =
+      make_package(with_variants(variant("v", R"("tunables": {"W": {"default": 8}}, )"),
+                                 R"("tunables": {"W": {"default": 64}},)"),
+                   {{"s.wgsl.jinja", "{{ tunables.W }}"}});
   Request call = request();
   EXPECT_EQ(*must_plan(*package, call).passes[0].wgsl, "8");
   call.tunables = {{"W", 5}};
@@ -120,15 +130,19 @@ TEST(Plan, RequestTunablesWin) {
 }
 
 TEST(Plan, FoldsLongDispatches) {
-  const auto package = make_package(with_variants(variant("v", "", R"("bindings": ["x", "y"], "dispatch": {"workgroups": "attrs.m"})")));
+  const auto package = make_package(with_variants(
+      variant("v", "", R"("bindings": ["x", "y"], "dispatch": {"workgroups": "attrs.m"})")));
   Request call = request();
   call.attrs = {{"m", 70000}};
-  EXPECT_EQ(must_plan(*package, call).passes[0].dispatch, (std::array<std::uint32_t, 3>{65535, 2, 1}));
+  EXPECT_EQ(must_plan(*package, call).passes[0].dispatch,
+            (std::array<std::uint32_t, 3>{65535, 2, 1}));
   call.attrs = {{"m", 65535.0 * 65535.0 + 1}};
   EXPECT_EQ(refusal(*package, call),
-            "limit/dispatch: dispatch y of pass 'pass_0' is 65536; 'maxComputeWorkgroupsPerDimension' is 65535");
+            "limit/dispatch: dispatch y of pass 'pass_0' is 65536; "
+            "'maxComputeWorkgroupsPerDimension' is 65535");
   call.attrs = {{"m", 1.5}};
-  EXPECT_EQ(refusal(*package, call), "plan/rule: dispatch x of pass 'pass_0' is 1.5; expected a non-negative integer");
+  EXPECT_EQ(refusal(*package, call),
+            "plan/rule: dispatch x of pass 'pass_0' is 1.5; expected a non-negative integer");
   call.attrs = {{"m", 0}};
   EXPECT_TRUE(must_plan(*package, call).passes.empty());
   EXPECT_EQ(must_plan(*package, call).skipped[0].reason, "zero_dispatch");
@@ -149,12 +163,14 @@ TEST(Plan, ScratchIsMadeForLivePassesOnly) {
   EXPECT_EQ(plan.scratch[1].byte_length, 12U);
   EXPECT_EQ(plan.scratch_bytes(), 20U);
   call.attrs = {{"m", -1}};
-  EXPECT_EQ(refusal(*package, call), "plan/rule: scratch 'a' has shape (-1); expected non-negative integers");
+  EXPECT_EQ(refusal(*package, call),
+            "plan/rule: scratch 'a' has shape (-1); expected non-negative integers");
 }
 
 TEST(Plan, NothingRunsForEmptyOutputs) {
   const auto package = make_package(with_variants(
-      variant("v", R"("intermediates": [{"id": "a", "dtype": "float32", "shape": "-1"}], )", R"("bindings": ["x", "y", "a"], "dispatch": {"x": "0 - 1"})")));
+      variant("v", R"("intermediates": [{"id": "a", "dtype": "float32", "shape": "-1"}], )",
+              R"("bindings": ["x", "y", "a"], "dispatch": {"x": "0 - 1"})")));
   const Plan plan = must_plan(*package, request({0}));
   EXPECT_TRUE(plan.passes.empty());
   EXPECT_EQ(plan.scratch[0].shape, Shape{0});
@@ -165,9 +181,11 @@ TEST(Plan, NothingRunsForEmptyOutputs) {
 
 TEST(Plan, LimitsNameNeedAndAllowance) {
   const auto package = make_package(with_variants(variant("v", "")));
-  EXPECT_EQ(refusal(*package, request({70000000})), "limit/buffer: 'y' needs 280000000 bytes; 'maxBufferSize' is 268435456");
+  EXPECT_EQ(refusal(*package, request({70000000})),
+            "limit/buffer: 'y' needs 280000000 bytes; 'maxBufferSize' is 268435456");
   EXPECT_EQ(refusal(*package, request({40000000})),
-            "limit/buffer: binding 'x' needs 160000000 bytes; 'maxStorageBufferBindingSize' is 134217728");
+            "limit/buffer: binding 'x' needs 160000000 bytes; 'maxStorageBufferBindingSize' is "
+            "134217728");
   PlanOptions options;
   options.check_bindings = false;
   EXPECT_TRUE(plan(*package, request({40000000}), DeviceCaps::defaults(), options));
@@ -178,7 +196,8 @@ TEST(Plan, BoundRangesMustBeAligned) {
   Request call = request();
   call.inputs[0].second.range = BufferRange{1, 128, 1024};
   EXPECT_EQ(refusal(*package, call),
-            "request/value: the tensor of binding 'x' starts at offset 128 of its buffer; the device needs a multiple of 256");
+            "request/value: the tensor of binding 'x' starts at offset 128 of its buffer; the "
+            "device needs a multiple of 256");
   call.inputs[0].second.range->offset = 512;
   EXPECT_EQ(must_plan(*package, call).passes[0].bindings[0].offset, 512U);
 }
@@ -192,13 +211,15 @@ TEST(Plan, ForbiddenAliasing) {
   output.destination->range = BufferRange{1, 512, 1024};
   call.outputs.emplace_back("y", output);
   EXPECT_EQ(refusal(*package, call),
-            "request/alias: bindings 'x' and 'y' are one buffer, read by one and written by the other in the same pass");
+            "request/alias: bindings 'x' and 'y' are one buffer, read by one and written by the "
+            "other in the same pass");
   call.outputs[0].second.destination->range->buffer = 2;
   EXPECT_EQ(must_plan(*package, call).passes[0].bindings[1].offset, 512U);
 }
 
 TEST(Plan, WrittenRangesMayShareABufferButNotBytes) {
-  const auto package = make_package(with_variants(variant("v", "", R"("bindings": ["x", "y", "s"], "dispatch": {"x": 1})")));
+  const auto package = make_package(
+      with_variants(variant("v", "", R"("bindings": ["x", "y", "s"], "dispatch": {"x": 1})")));
   Request call = request();
   for (const char* port : {"y", "s"}) {
     OutputDesc output;
@@ -206,14 +227,16 @@ TEST(Plan, WrittenRangesMayShareABufferButNotBytes) {
     output.destination->range = BufferRange{9, 0, 1024};
     call.outputs.emplace_back(port, output);
   }
-  EXPECT_EQ(refusal(*package, call), "request/alias: bindings 'y' and 's' are both written and overlap in one buffer");
+  EXPECT_EQ(refusal(*package, call),
+            "request/alias: bindings 'y' and 's' are both written and overlap in one buffer");
   call.outputs[1].second.destination->range->offset = 256;
   EXPECT_EQ(must_plan(*package, call).passes.size(), 1U);
 }
 
 TEST(Plan, ViewsOfTheSameBytesSkipTheirPass) {
-  const auto package = make_package(with_variants(
-      variant("v", "", R"("bindings": ["x", "y"], "dispatch": {"x": 1}, "viewAlias": [{"input": "x", "output": "y"}])")));
+  const auto package = make_package(with_variants(variant(
+      "v", "",
+      R"("bindings": ["x", "y"], "dispatch": {"x": 1}, "viewAlias": [{"input": "x", "output": "y"}])")));
   Request call = request();
   call.inputs[0].second.range = BufferRange{1, 0, 1024};
   OutputDesc output;
@@ -227,66 +250,81 @@ TEST(Plan, ViewsOfTheSameBytesSkipTheirPass) {
 }
 
 TEST(Plan, UniformValues) {
-  const auto package = make_package(
-      with_variants(variant("v", "", R"("bindings": ["x", "y", {"name": "p", "struct": [
+  const auto package = make_package(with_variants(
+      variant("v", "", R"("bindings": ["x", "y", {"name": "p", "struct": [
         {"name": "scale", "type": "f32", "default": 0.5}, {"name": "m", "type": "f32", "value": "attrs.m"}, {"name": "inner", "type": "f32", "internal": true},
         {"name": "need", "type": "f32"}]}], "dispatch": {"x": 1})"),
-                    R"("args": {"scale": {"kind": "f32", "required": false}, "need": {"kind": "f32", "required": false}},)"));
+      R"("args": {"scale": {"kind": "f32", "required": false}, "need": {"kind": "f32", "required": false}},)"));
   Request call = request();
   EXPECT_EQ(refusal(*package, call), "plan/rule: uniform 'p.need' has no value");
   call.args = {{"need", 7}};
-  EXPECT_EQ(floats(must_plan(*package, call).passes[0].uniforms[0]), (std::vector<float>{0.5, 0, 0, 7}));
+  EXPECT_EQ(floats(must_plan(*package, call).passes[0].uniforms[0]),
+            (std::vector<float>{0.5, 0, 0, 7}));
   call.args.emplace_back("scale", 3);
-  EXPECT_EQ(floats(must_plan(*package, call).passes[0].uniforms[0]), (std::vector<float>{3, 0, 0, 7}));
+  EXPECT_EQ(floats(must_plan(*package, call).passes[0].uniforms[0]),
+            (std::vector<float>{3, 0, 0, 7}));
   call.attrs = {{"m", "text"}};
-  EXPECT_EQ(refusal(*package, call), "plan/rule: uniform 'p.m' is \"text\"; expected a finite number");
+  EXPECT_EQ(refusal(*package, call),
+            "plan/rule: uniform 'p.m' is \"text\"; expected a finite number");
 }
 
 TEST(Plan, SelectionExplainsItself) {
   const auto package = make_package(with_variants(
       variant("halves", R"("priority": 9, "requires": {"features": ["shader-f16"]}, )") + "," +
-      variant("big", R"("priority": 8, "requires": {"limits": {"maxComputeWorkgroupStorageSize": 32768}}, )") + "," +
-      variant("even", R"("priority": 7, "when": ["numel(shapes.x) % 2 == 0"], )") + "," +
+      variant(
+          "big",
+          R"("priority": 8, "requires": {"limits": {"maxComputeWorkgroupStorageSize": 32768}}, )") +
+      "," + variant("even", R"("priority": 7, "when": ["numel(shapes.x) % 2 == 0"], )") + "," +
       variant("fails", R"("priority": 6, "when": ["attrs.m.deep[0] > 1"], )") + "," +
-      variant("slow", R"("priority": 5, "demoteWhen": ["true"], )") + "," + variant("late", R"("supersededBy": ["plain"], "priority": 1, )") + "," +
+      variant("slow", R"("priority": 5, "demoteWhen": ["true"], )") + "," +
+      variant("late", R"("supersededBy": ["plain"], "priority": 1, )") + "," +
       variant("plain", R"("priority": 2, )")));
   const Explanation odd = explain(*package, request({3}), DeviceCaps::defaults());
   EXPECT_EQ(odd.selected, "plain");
   std::vector<std::string> verdicts;
   for (const VariantDecision& decision : odd.decisions) verdicts.push_back(decision.verdict);
-  EXPECT_EQ(verdicts, (std::vector<std::string>{"requires", "requires", "when", "error", "demoted", "superseded", "selected"}));
+  EXPECT_EQ(verdicts, (std::vector<std::string>{"requires", "requires", "when", "error", "demoted",
+                                                "superseded", "selected"}));
   EXPECT_EQ(odd.decisions[0].reason, "needs feature 'shader-f16', which the device lacks");
-  EXPECT_EQ(odd.decisions[1].reason, "needs limit 'maxComputeWorkgroupStorageSize' of 32768; the device has 16384");
-  EXPECT_NE(odd.decisions[2].reason.find("numel(shapes.x) % 2"), std::string::npos) << odd.decisions[2].reason;
+  EXPECT_EQ(odd.decisions[1].reason,
+            "needs limit 'maxComputeWorkgroupStorageSize' of 32768; the device has 16384");
+  EXPECT_NE(odd.decisions[2].reason.find("numel(shapes.x) % 2"), std::string::npos)
+      << odd.decisions[2].reason;
   EXPECT_EQ(odd.decisions[5].reason, "superseded by 'plain', which fits");
   EXPECT_EQ(explain(*package, request({4}), DeviceCaps::defaults()).selected, "even");
 }
 
 TEST(Plan, ForcedVariants) {
-  const auto package = make_package(with_variants(variant("even", R"("priority": 7, "when": ["shapes.x[0] % 2 == 0"], )") + "," +
-                                                  variant("slow", R"("demoteWhen": ["true"], )") + "," + variant("plain", "")));
+  const auto package = make_package(
+      with_variants(variant("even", R"("priority": 7, "when": ["shapes.x[0] % 2 == 0"], )") + "," +
+                    variant("slow", R"("demoteWhen": ["true"], )") + "," + variant("plain", "")));
   Request call = request({4});
   call.variant = "slow";
   EXPECT_EQ(must_plan(*package, call).variant, "slow");
   call = request({3});
   call.variant = "even";
-  EXPECT_TRUE(refusal(*package, call).starts_with("request/variant: variant 'even' does not fit: ")) << refusal(*package, call);
+  EXPECT_TRUE(refusal(*package, call).starts_with("request/variant: variant 'even' does not fit: "))
+      << refusal(*package, call);
   const Explanation explanation = explain(*package, call, DeviceCaps::defaults());
   EXPECT_EQ(explanation.selected, std::nullopt);
   EXPECT_EQ(explanation.decisions[2].verdict, "eligible");
 }
 
 TEST(Plan, NoVariantListsEveryReason) {
-  const auto package = make_package(with_variants(variant("a", R"("when": ["attrs.m == 1"], )") + "," +
-                                                  variant("b", R"("requires": {"features": ["subgroups"]}, )")));
+  const auto package =
+      make_package(with_variants(variant("a", R"("when": ["attrs.m == 1"], )") + "," +
+                                 variant("b", R"("requires": {"features": ["subgroups"]}, )")));
   const std::string message = refusal(*package, request());
   EXPECT_TRUE(message.starts_with("select/none: no variant of test.P fits: a: ")) << message;
-  EXPECT_NE(message.find("; b: needs feature 'subgroups', which the device lacks"), std::string::npos) << message;
+  EXPECT_NE(message.find("; b: needs feature 'subgroups', which the device lacks"),
+            std::string::npos)
+      << message;
 }
 
 TEST(Plan, DecisionsAreGivenForWrongRequestsToo) {
-  const auto package = make_package(with_variants(variant("a", R"("when": ["ranks.x == 1"], )") + "," + variant("b", "")),
-                                    {}, R"json({"contract": 1, "rules": [{"id": "r", "code": "request/shape", "require": "shapes.x[0] == 5",
+  const auto package = make_package(
+      with_variants(variant("a", R"("when": ["ranks.x == 1"], )") + "," + variant("b", "")), {},
+      R"json({"contract": 1, "rules": [{"id": "r", "code": "request/shape", "require": "shapes.x[0] == 5",
                                            "message": "x has shape {{ shapes.x }}; expected (5)"}]})json");
   const Explanation explanation = explain(*package, request({4}), DeviceCaps::defaults());
   ASSERT_TRUE(explanation.error);
@@ -296,10 +334,12 @@ TEST(Plan, DecisionsAreGivenForWrongRequestsToo) {
 }
 
 TEST(Plan, BrokenConstructsRejectTheirVariant) {
-  const auto package = make_package(with_variants(variant("cas", R"("priority": 1, )") + "," +
-                                                  R"({"id": "safe", "passes": [{"shader": "t.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}}]})"),
-                                    {{"s.wgsl.jinja", "fn main() { atomicCompareExchangeWeak(&a, 0u, 1u); }"},
-                                     {"t.wgsl.jinja", "fn main() { /* atomicCompareExchangeWeak */ }"}});
+  const auto package = make_package(
+      with_variants(
+          variant("cas", R"("priority": 1, )") + "," +
+          R"({"id": "safe", "passes": [{"shader": "t.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}}]})"),
+      {{"s.wgsl.jinja", "fn main() { atomicCompareExchangeWeak(&a, 0u, 1u); }"},
+       {"t.wgsl.jinja", "fn main() { /* atomicCompareExchangeWeak */ }"}});
   DeviceCaps caps = DeviceCaps::defaults();
   EXPECT_EQ(must_plan(*package, request(), caps).variant, "cas");
   caps.wgsl_compile_failures = {"atomicCompareExchangeWeak"};
@@ -323,7 +363,8 @@ TEST(Plan, OpaqueInt64) {
   Request call = request({2}, DType::i64);
   call.attrs = {{"t", "f32"}};
   EXPECT_EQ(refusal(*package, call),
-            "plan/rule: the shader computes with 'x', a tensor of opaque int64; it may only copy or select whole elements");
+            "plan/rule: the shader computes with 'x', a tensor of opaque int64; it may only copy "
+            "or select whole elements");
 }
 
 TEST(Plan, CanonicalJson) {
@@ -337,11 +378,13 @@ TEST(Plan, CanonicalJson) {
   EXPECT_EQ(text.find("wgsl\""), std::string::npos);
   EXPECT_NE(json::write(plan.to_json()).find("\"wgsl\":\"enable f16;\\n"), std::string::npos);
   const Json& pass = (*json.find("passes")->if_array())[0];
-  EXPECT_EQ(json::write(*pass.find("bindings")),
-            R"([{"index":0,"type":"read-only-storage","name":"x","tensor":"x","size":16},{"index":1,"type":"storage","name":"a","scratch":"a","size":8},)"
-            R"({"index":2,"type":"storage","name":"y","tensor":"y","size":16},{"index":3,"type":"uniform","name":"p","size":16}])");
-  EXPECT_EQ(json::write(*pass.find("uniforms")),
-            R"([{"name":"p","bytes":"02010000000000000000000000000000","fields":[{"name":"n","type":"u32","offset":0}]}])");
+  EXPECT_EQ(
+      json::write(*pass.find("bindings")),
+      R"([{"index":0,"type":"read-only-storage","name":"x","tensor":"x","size":16},{"index":1,"type":"storage","name":"a","scratch":"a","size":8},)"
+      R"({"index":2,"type":"storage","name":"y","tensor":"y","size":16},{"index":3,"type":"uniform","name":"p","size":16}])");
+  EXPECT_EQ(
+      json::write(*pass.find("uniforms")),
+      R"([{"name":"p","bytes":"02010000000000000000000000000000","fields":[{"name":"n","type":"u32","offset":0}]}])");
   EXPECT_EQ(*pass.find("submitAfter"), Json(true));
 }
 

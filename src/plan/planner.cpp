@@ -16,7 +16,9 @@ constexpr std::size_t kMaxPlans = 4096;
 
 class Hasher {
  public:
-  void add(std::uint64_t value) { state_ = std::rotl((state_ ^ value) * 0x9E3779B97F4A7C15ULL, 29); }
+  void add(std::uint64_t value) {
+    state_ = std::rotl((state_ ^ value) * 0x9E3779B97F4A7C15ULL, 29);
+  }
   void add(std::string_view text) {
     add(text.size());
     for (; text.size() > 8; text.remove_prefix(8)) add(word(text.substr(0, 8)));
@@ -57,9 +59,12 @@ class Hasher {
   }
   void add(const TensorDesc& tensor) {
     add(tensor.shape);
-    const auto code = [](const std::optional<DType>& dtype) { return dtype ? static_cast<std::uint64_t>(*dtype) + 1 : 0; };
-    add(code(tensor.dtype) | code(tensor.storage) << 8 | code(tensor.host_array) << 16 | std::uint64_t{tensor.packed} << 24 |
-        std::uint64_t{tensor.on_device} << 25 | std::uint64_t{tensor.range.has_value()} << 26);
+    const auto code = [](const std::optional<DType>& dtype) {
+      return dtype ? static_cast<std::uint64_t>(*dtype) + 1 : 0;
+    };
+    add(code(tensor.dtype) | code(tensor.storage) << 8 | code(tensor.host_array) << 16 |
+        std::uint64_t{tensor.packed} << 24 | std::uint64_t{tensor.on_device} << 25 |
+        std::uint64_t{tensor.range.has_value()} << 26);
     if (tensor.range) add(tensor.range->offset ^ std::rotl(tensor.range->size, 32));
   }
   std::uint64_t finish() const { return state_ ^ (state_ >> 31); }
@@ -78,13 +83,16 @@ class Hasher {
 };
 
 bool same_tensor(const TensorDesc& a, const TensorDesc& b) {
-  return a.dtype == b.dtype && a.storage == b.storage && a.packed == b.packed && a.on_device == b.on_device && a.host_array == b.host_array &&
+  return a.dtype == b.dtype && a.storage == b.storage && a.packed == b.packed &&
+         a.on_device == b.on_device && a.host_array == b.host_array &&
          a.range.has_value() == b.range.has_value() &&
-         (!a.range || (a.range->offset == b.range->offset && a.range->size == b.range->size)) && a.shape == b.shape;
+         (!a.range || (a.range->offset == b.range->offset && a.range->size == b.range->size)) &&
+         a.shape == b.shape;
 }
 
 bool same_output(const OutputDesc& a, const OutputDesc& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.destination.has_value() == b.destination.has_value() &&
+  return a.dtype == b.dtype && a.shape == b.shape &&
+         a.destination.has_value() == b.destination.has_value() &&
          (!a.destination || same_tensor(*a.destination, *b.destination));
 }
 
@@ -111,13 +119,15 @@ bool same_sharing(const Request& a, const Request& b) {
   for_each_buffer(a, [&left](std::uint64_t buffer) { left.push_back(buffer); });
   for_each_buffer(b, [&right](std::uint64_t buffer) { right.push_back(buffer); });
   for (std::size_t i = 1; same && i < outer; ++i) {
-    for (std::size_t j = 0; same && j < i; ++j) same = (left[i] == left[j]) == (right[i] == right[j]);
+    for (std::size_t j = 0; same && j < i; ++j)
+      same = (left[i] == left[j]) == (right[i] == right[j]);
   }
   return same;
 }
 
 bool has_contents(const Request& request) {
-  return std::ranges::any_of(request.inputs, [](const auto& input) { return input.second.host_data.data() != nullptr; });
+  return std::ranges::any_of(
+      request.inputs, [](const auto& input) { return input.second.host_data.data() != nullptr; });
 }
 
 }  // namespace
@@ -143,10 +153,16 @@ std::uint64_t signature_hash(const Request& request) {
 }
 
 bool same_signature(const Request& a, const Request& b) {
-  const auto inputs = [](const auto& x, const auto& y) { return x.first == y.first && same_tensor(x.second, y.second); };
-  const auto outputs = [](const auto& x, const auto& y) { return x.first == y.first && same_output(x.second, y.second); };
-  return std::ranges::equal(a.inputs, b.inputs, inputs) && std::ranges::equal(a.outputs, b.outputs, outputs) && a.attrs == b.attrs &&
-         a.args == b.args && a.tunables == b.tunables && a.variant == b.variant && same_sharing(a, b);
+  const auto inputs = [](const auto& x, const auto& y) {
+    return x.first == y.first && same_tensor(x.second, y.second);
+  };
+  const auto outputs = [](const auto& x, const auto& y) {
+    return x.first == y.first && same_output(x.second, y.second);
+  };
+  return std::ranges::equal(a.inputs, b.inputs, inputs) &&
+         std::ranges::equal(a.outputs, b.outputs, outputs) && a.attrs == b.attrs &&
+         a.args == b.args && a.tunables == b.tunables && a.variant == b.variant &&
+         same_sharing(a, b);
 }
 
 Request signature_of(const Request& request) {
@@ -167,7 +183,8 @@ std::shared_ptr<const Plan> PlanCache::find(const Request& request, std::uint64_
   return nullptr;
 }
 
-std::shared_ptr<const Plan> PlanCache::insert(const Request& request, std::uint64_t hash, Plan plan) {
+std::shared_ptr<const Plan> PlanCache::insert(const Request& request, std::uint64_t hash,
+                                              Plan plan) {
   auto shared = std::make_shared<const Plan>(std::move(plan));
   Request signature = signature_of(request);
   const std::unique_lock lock(mutex_);
@@ -183,7 +200,8 @@ std::shared_ptr<const Plan> PlanCache::insert(const Request& request, std::uint6
 }  // namespace planning
 
 struct Planner::State {
-  State(std::shared_ptr<const package::Package> source, DeviceCaps device_caps, PlanOptions plan_options)
+  State(std::shared_ptr<const package::Package> source, DeviceCaps device_caps,
+        PlanOptions plan_options)
       : package(std::move(source)),
         caps(std::move(device_caps)),
         options(std::move(plan_options)),
@@ -197,7 +215,8 @@ struct Planner::State {
   planning::Site site;
 };
 
-Planner::Planner(std::shared_ptr<const package::Package> package, DeviceCaps caps, PlanOptions options)
+Planner::Planner(std::shared_ptr<const package::Package> package, DeviceCaps caps,
+                 PlanOptions options)
     : state_(std::make_shared<State>(std::move(package), std::move(caps), std::move(options))) {}
 
 const package::Package& Planner::package() const { return *state_->package; }
@@ -217,6 +236,8 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const Request& request) const 
   return state_->plans.insert(request, hash, std::move(*plan));
 }
 
-Explanation Planner::explain(const Request& request) const { return planning::explain_on(state_->site, request); }
+Explanation Planner::explain(const Request& request) const {
+  return planning::explain_on(state_->site, request);
+}
 
 }  // namespace wgk

@@ -16,7 +16,8 @@ namespace wgk::planning {
 Result<Plan> plan_on(const Site& site, const Request& request);
 Explanation explain_on(const Site& site, const Request& request);
 
-// A hash of all that a plan depends on: values of tensors and identities of buffers are left out, equality of buffers is not.
+// A hash of all that a plan depends on: values of tensors and identities of buffers are left out,
+// equality of buffers is not.
 std::uint64_t signature_hash(const Request& request);
 // Whether two requests have the same signature.
 bool same_signature(const Request& a, const Request& b);

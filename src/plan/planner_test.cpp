@@ -30,7 +30,8 @@ TEST(Planner, KnownSignaturesGiveTheSamePlan) {
   ASSERT_TRUE(first);
   EXPECT_EQ(*planner.plan(request(4)), *first);
   EXPECT_NE(*planner.plan(request(5)), *first);
-  EXPECT_EQ(json::write((*first)->to_json()), json::write(plan(planner.package(), request(4), planner.caps())->to_json()));
+  EXPECT_EQ(json::write((*first)->to_json()),
+            json::write(plan(planner.package(), request(4), planner.caps())->to_json()));
   // The text did not depend on the shape, so it is shared.
   EXPECT_EQ((*planner.plan(request(5)))->passes[0].wgsl, (*first)->passes[0].wgsl);
 }

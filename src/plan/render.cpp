@@ -52,7 +52,8 @@ void append_value(std::string& key, const Value& value) {
 
 }  // namespace
 
-std::string value_key(const std::vector<std::string>& names, const expr::Scope& scope, std::string_view declarations) {
+std::string value_key(const std::vector<std::string>& names, const expr::Scope& scope,
+                      std::string_view declarations) {
   std::string key;
   key.reserve(256);
   for (const std::string& name : names) {
@@ -73,30 +74,37 @@ std::string value_key(const std::vector<std::string>& names, const expr::Scope& 
 }
 
 std::size_t RenderCache::Hash::operator()(const Key& key) const {
-  return static_cast<std::size_t>(digest128(key.values).low ^ std::bit_cast<std::uintptr_t>(key.source));
+  return static_cast<std::size_t>(digest128(key.values).low ^
+                                  std::bit_cast<std::uintptr_t>(key.source));
 }
 
-std::shared_ptr<const Rendered> RenderCache::find(const jinja::Template* source, const std::string& key) const {
+std::shared_ptr<const Rendered> RenderCache::find(const jinja::Template* source,
+                                                  const std::string& key) const {
   const std::scoped_lock lock(mutex_);
   const auto known = texts_.find(Key{source, key});
   return known == texts_.end() ? nullptr : known->second;
 }
 
-std::shared_ptr<const Rendered> RenderCache::insert(const jinja::Template* source, std::string key, std::shared_ptr<const Rendered> rendered) {
+std::shared_ptr<const Rendered> RenderCache::insert(const jinja::Template* source, std::string key,
+                                                    std::shared_ptr<const Rendered> rendered) {
   const std::scoped_lock lock(mutex_);
   if (texts_.size() >= kMaxTexts) texts_.clear();
   return texts_.try_emplace(Key{source, std::move(key)}, std::move(rendered)).first->second;
 }
 
-Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source, const expr::Scope& pass, std::string_view declarations,
-                                               const Value& device, const expr::Limits& limits, RenderCache* cache) {
+Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
+                                               const expr::Scope& pass,
+                                               std::string_view declarations, const Value& device,
+                                               const expr::Limits& limits, RenderCache* cache) {
   std::string key;
   if (cache != nullptr) {
     key = value_key(source.free_names(), pass, declarations);
     if (auto known = cache->find(&source, key)) return known;
   }
   expr::Scope scope(&pass);
-  scope.set("env", Value::object({{"device", device}, {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}}));
+  scope.set("env", Value::object(
+                       {{"device", device},
+                        {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}}));
   WGK_ASSIGN(const std::string text, source.render(scope, limits));
   auto rendered = std::make_shared<Rendered>();
   auto wgsl = std::make_shared<const std::string>(with_enables(text));

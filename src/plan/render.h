@@ -22,14 +22,17 @@ struct Rendered {
   std::vector<std::string> features;  // that its enable directives ask for
 };
 
-// A text that identifies the values behind `names` in `scope`: equal keys, equal renderings on one device.
-std::string value_key(const std::vector<std::string>& names, const expr::Scope& scope, std::string_view declarations);
+// A text that identifies the values behind `names` in `scope`: equal keys, equal renderings on one
+// device.
+std::string value_key(const std::vector<std::string>& names, const expr::Scope& scope,
+                      std::string_view declarations);
 
 class RenderCache {
  public:
   std::shared_ptr<const Rendered> find(const jinja::Template* source, const std::string& key) const;
   // Keeps the first of two equal ones and gives back the one that is kept. Starts anew when full.
-  std::shared_ptr<const Rendered> insert(const jinja::Template* source, std::string key, std::shared_ptr<const Rendered> rendered);
+  std::shared_ptr<const Rendered> insert(const jinja::Template* source, std::string key,
+                                         std::shared_ptr<const Rendered> rendered);
 
  private:
   struct Key {
@@ -45,7 +48,10 @@ class RenderCache {
 };
 
 // Renders `source` with `declarations` as env.wgsl.resourceDeclarations over the pass scope.
-Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source, const expr::Scope& pass, std::string_view declarations,
-                                               const expr::Value& device, const expr::Limits& limits, RenderCache* cache);
+Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
+                                               const expr::Scope& pass,
+                                               std::string_view declarations,
+                                               const expr::Value& device,
+                                               const expr::Limits& limits, RenderCache* cache);
 
 }  // namespace wgk::planning

@@ -16,7 +16,8 @@ using expr::Object;
 using expr::Value;
 using Members = std::vector<std::pair<std::string, Value>>;
 
-constexpr std::array kDTypes = {DType::f32, DType::f16, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u32, DType::boolean};
+constexpr std::array kDTypes = {DType::f32, DType::f16, DType::i8,  DType::i16,    DType::i32,
+                                DType::i64, DType::u8,  DType::u32, DType::boolean};
 
 Value adapter_value(const DeviceCaps& caps) {
   // In the order in which the reference prints them.
@@ -48,7 +49,9 @@ const std::array<Value, kDTypes.size()>& texts(Text text) {
   return values;
 }
 
-void assign(Object& object, const std::string& key, Value value) { object.set(key, std::move(value)); }
+void assign(Object& object, const std::string& key, Value value) {
+  object.set(key, std::move(value));
+}
 
 }  // namespace
 
@@ -87,11 +90,14 @@ Value json_map(const NamedJson& entries) {
   return Value::object(std::move(members));
 }
 
-Value tunables_value(const package::Manifest& manifest, const package::Variant* variant, const NamedJson& request) {
+Value tunables_value(const package::Manifest& manifest, const package::Variant* variant,
+                     const NamedJson& request) {
   auto object = std::make_shared<Object>();
-  for (const auto& [name, value] : manifest.tunables) object->members.emplace_back(name, Value::from_json(value));
+  for (const auto& [name, value] : manifest.tunables)
+    object->members.emplace_back(name, Value::from_json(value));
   if (variant != nullptr) {
-    for (const auto& [name, value] : variant->tunables) assign(*object, name, Value::from_json(value));
+    for (const auto& [name, value] : variant->tunables)
+      assign(*object, name, Value::from_json(value));
   }
   for (const auto& [name, value] : request) assign(*object, name, Value::from_json(value));
   return Value(std::move(object));
@@ -106,10 +112,13 @@ RequestScope::RequestScope(const PackageIndex& index, const BoundRequest& bound)
       present_(std::make_shared<Object>()),
       scope_(&expr::helpers()) {
   for (std::size_t slot = 0; slot < index.ports.size(); ++slot) {
-    present_->members.emplace_back(index.ports[slot].key(), Value(bound.of_port[slot].has_value() || bound.wanted[slot] != nullptr));
+    present_->members.emplace_back(index.ports[slot].key(), Value(bound.of_port[slot].has_value() ||
+                                                                  bound.wanted[slot] != nullptr));
   }
   for (const auto& [name, arg] : index.manifest().args) {
-    const bool given = std::ranges::any_of(bound.args, [&name](const auto& entry) { return entry.first == name && !entry.second.is_null(); });
+    const bool given = std::ranges::any_of(bound.args, [&name](const auto& entry) {
+      return entry.first == name && !entry.second.is_null();
+    });
     present_->members.emplace_back(name, Value(given));
   }
   for (const BoundTensor& tensor : bound.tensors) add_tensor(index, tensor);
@@ -153,9 +162,11 @@ void RequestScope::enter_run(const PackageIndex& index, const BoundRequest& boun
   }
 }
 
-DeriveLevel::DeriveLevel(const expr::Scope& outer, const DeriveLevel* so_far, bool with_object) : so_far_(so_far), scope_(&outer) {
+DeriveLevel::DeriveLevel(const expr::Scope& outer, const DeriveLevel* so_far, bool with_object)
+    : so_far_(so_far), scope_(&outer) {
   if (!with_object) return;
-  object_ = so_far != nullptr && so_far->object_ ? std::make_shared<Object>(*so_far->object_) : std::make_shared<Object>();
+  object_ = so_far != nullptr && so_far->object_ ? std::make_shared<Object>(*so_far->object_)
+                                                 : std::make_shared<Object>();
   scope_.set("derive", Value(object_));
 }
 
@@ -182,7 +193,8 @@ bool DeriveLevel::knows(std::string_view name) const {
   return so_far_ != nullptr && so_far_->knows(name);
 }
 
-Status DeriveLevel::evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits, bool keep_going) {
+Status DeriveLevel::evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits,
+                             bool keep_going) {
   Status first;
   for (const auto& [name, rule] : rules) {
     auto value = rule.evaluate(scope_, limits);
@@ -190,7 +202,8 @@ Status DeriveLevel::evaluate(const package::Named<expr::Rule>& rules, const expr
       set(name, std::move(*value));
       continue;
     }
-    if (first) first = std::unexpected(std::move(value.error()).during("evaluating derive " + quoted(name)));
+    if (first)
+      first = std::unexpected(std::move(value.error()).during("evaluating derive " + quoted(name)));
     if (!keep_going) break;
   }
   return first;

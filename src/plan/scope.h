@@ -22,8 +22,9 @@ struct DeviceNames {
 // No features, default limits: what inference sees.
 const DeviceNames& default_device();
 
-// shapes, ranks, tensorDtypes, dtypes, logicalDtypes, present, attrs, args, tunables and an empty repeat. Expressions hold the maps by reference,
-// so tensors that become known later appear in them.
+// shapes, ranks, tensorDtypes, dtypes, logicalDtypes, present, attrs, args, tunables and an empty
+// repeat. Expressions hold the maps by reference, so tensors that become known later appear in
+// them.
 class RequestScope {
  public:
   RequestScope(const PackageIndex& index, const BoundRequest& bound);
@@ -33,7 +34,8 @@ class RequestScope {
   const expr::Scope& scope() const { return scope_; }
 
   void add_tensor(const PackageIndex& index, const BoundTensor& tensor);
-  // Takes shapes and types anew from all bound tensors; `present` then means bound, as it does in the run.
+  // Takes shapes and types anew from all bound tensors; `present` then means bound, as it does in
+  // the run.
   void enter_run(const PackageIndex& index, const BoundRequest& bound);
 
  private:
@@ -48,21 +50,27 @@ expr::Value scalar_text(DType dtype);
 expr::Value json_map(const NamedJson& entries);
 
 // The tunables of a level: manifest, then variant (may be null), then request.
-expr::Value tunables_value(const package::Manifest& manifest, const package::Variant* variant, const NamedJson& request);
+expr::Value tunables_value(const package::Manifest& manifest, const package::Variant* variant,
+                           const NamedJson& request);
 
-// One level of derived names over an outer scope, with the `derive` object of everything derived so far.
+// One level of derived names over an outer scope, with the `derive` object of everything derived so
+// far.
 class DeriveLevel {
  public:
-  // `outer_values` are the derived values so far (null: none); `with_object` makes `derive` visible.
+  // `outer_values` are the derived values so far (null: none); `with_object` makes `derive`
+  // visible.
   DeriveLevel(const expr::Scope& outer, const DeriveLevel* so_far, bool with_object);
   DeriveLevel(const DeriveLevel&) = delete;
   DeriveLevel& operator=(const DeriveLevel&) = delete;
 
   void set(std::string_view name, expr::Value value);
-  // For a level over all derives of the variant: adds the type variables as names of their WGSL scalars; in the `derive` object they come first. Derived names win over them.
+  // For a level over all derives of the variant: adds the type variables as names of their WGSL
+  // scalars; in the `derive` object they come first. Derived names win over them.
   void add_types(const BoundRequest& bound);
-  // Evaluates the rules in order and returns the first error ("while evaluating derive 'n'"), which ends it unless `keep_going`.
-  Status evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits, bool keep_going = false);
+  // Evaluates the rules in order and returns the first error ("while evaluating derive 'n'"), which
+  // ends it unless `keep_going`.
+  Status evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits,
+                  bool keep_going = false);
   expr::Scope& scope() { return scope_; }
   const expr::Scope& scope() const { return scope_; }
   bool knows(std::string_view name) const;

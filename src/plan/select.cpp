@@ -16,15 +16,19 @@ bool is_true(const expr::Value& value) { return value.if_bool() != nullptr && *v
 
 bool matches(const package::MatrixPattern& pattern, const SubgroupMatrixConfig& config) {
   return (!pattern.component_type || *pattern.component_type == config.component_type) &&
-         (!pattern.result_component_type || *pattern.result_component_type == config.result_component_type) &&
-         (!pattern.m || *pattern.m == config.m) && (!pattern.n || *pattern.n == config.n) && (!pattern.k || *pattern.k == config.k);
+         (!pattern.result_component_type ||
+          *pattern.result_component_type == config.result_component_type) &&
+         (!pattern.m || *pattern.m == config.m) && (!pattern.n || *pattern.n == config.n) &&
+         (!pattern.k || *pattern.k == config.k);
 }
 
 std::string pattern_text(const package::MatrixPattern& pattern) {
   std::string text = pattern.component_type.value_or("any type");
   if (pattern.result_component_type) text += " to " + *pattern.result_component_type;
   if (!pattern.m && !pattern.n && !pattern.k) return text;
-  const auto size = [](const std::optional<int>& value) { return value ? std::to_string(*value) : std::string("?"); };
+  const auto size = [](const std::optional<int>& value) {
+    return value ? std::to_string(*value) : std::string("?");
+  };
   return text + " " + size(pattern.m) + "x" + size(pattern.n) + "x" + size(pattern.k);
 }
 
@@ -35,8 +39,10 @@ class Judge {
   Decision judge(std::size_t at, const Selection* earlier) const {
     const Variant& variant = context_.index.manifest().variants[at];
     Decision decision;
-    const bool fits = check_off(variant, decision) && check_requires(variant, decision) && check_bindings(at, decision) && check_when(variant, decision) &&
-                      (earlier == nullptr || check_superseded(variant, *earlier, decision)) && check_broken(variant, decision);
+    const bool fits = check_off(variant, decision) && check_requires(variant, decision) &&
+                      check_bindings(at, decision) && check_when(variant, decision) &&
+                      (earlier == nullptr || check_superseded(variant, *earlier, decision)) &&
+                      check_broken(variant, decision);
     if (fits) check_demotion(variant, decision);
     return decision;
   }
@@ -52,11 +58,14 @@ class Judge {
   // Variants that are known to go wrong on this driver.
   bool check_off(const Variant& variant, Decision& decision) const {
     const auto covers = [](std::string_view pattern, std::string_view name) {
-      return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : pattern == name;
+      return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
+                                    : pattern == name;
     };
     for (const VariantOff& off : context_.caps.variants_off) {
-      if (!covers(off.variant, variant.id) || !covers(off.op_id, context_.index.manifest().op_id())) continue;
-      return refuse(decision, Verdict::kBroken, [&] { return "off on this device: " + off.reason; });
+      if (!covers(off.variant, variant.id) || !covers(off.op_id, context_.index.manifest().op_id()))
+        continue;
+      return refuse(decision, Verdict::kBroken,
+                    [&] { return "off on this device: " + off.reason; });
     }
     return true;
   }
@@ -65,7 +74,9 @@ class Judge {
     const package::Requires& needs = variant.requirements;
     for (const std::string& feature : needs.features) {
       if (context_.caps.has_feature(feature)) continue;
-      return refuse(decision, Verdict::kRequires, [&] { return "needs feature " + quoted(feature) + ", which the device lacks"; });
+      return refuse(decision, Verdict::kRequires, [&] {
+        return "needs feature " + quoted(feature) + ", which the device lacks";
+      });
     }
     for (const auto& [name, needed] : needs.limits) {
       const auto given = context_.caps.limit(name);
@@ -75,10 +86,12 @@ class Judge {
                (given ? "has " + number_text(*given) : "does not report it");
       });
     }
-    if (needs.subgroup_min_size && context_.caps.subgroup_min_size.value_or(0) < *needs.subgroup_min_size) {
+    if (needs.subgroup_min_size &&
+        context_.caps.subgroup_min_size.value_or(0) < *needs.subgroup_min_size) {
       return refuse(decision, Verdict::kRequires, [&] {
         const auto& given = context_.caps.subgroup_min_size;
-        return "needs subgroups of at least " + std::to_string(*needs.subgroup_min_size) + "; the device " +
+        return "needs subgroups of at least " + std::to_string(*needs.subgroup_min_size) +
+               "; the device " +
                (given ? "has " + std::to_string(*given) : "reports no subgroup size");
       });
     }
@@ -94,19 +107,22 @@ class Judge {
     }
     return refuse(decision, Verdict::kRequires, [&] {
       std::string wanted;
-      for (const auto& pattern : needs.matrix_configs) wanted += (wanted.empty() ? "" : ", or ") + pattern_text(pattern);
+      for (const auto& pattern : needs.matrix_configs)
+        wanted += (wanted.empty() ? "" : ", or ") + pattern_text(pattern);
       return "needs subgroup matrices " + wanted + ", which the device does not offer";
     });
   }
 
   bool check_bindings(std::size_t at, Decision& decision) const {
     const VariantIndex& counts = context_.index.variants[at];
-    for (const auto& [limit, needed, kind] : {std::tuple{"maxStorageBuffersPerShaderStage", counts.storage_bindings, "storage"},
-                                              std::tuple{"maxUniformBuffersPerShaderStage", counts.uniform_bindings, "uniform"}}) {
+    for (const auto& [limit, needed, kind] :
+         {std::tuple{"maxStorageBuffersPerShaderStage", counts.storage_bindings, "storage"},
+          std::tuple{"maxUniformBuffersPerShaderStage", counts.uniform_bindings, "uniform"}}) {
       const double given = context_.caps.limit(limit).value_or(0);
       if (static_cast<double>(needed) <= given) continue;
       return refuse(decision, Verdict::kBindings, [&, limit = limit, needed = needed, kind = kind] {
-        return "a pass binds " + std::to_string(needed) + " " + kind + " buffers; " + quoted(limit) + " is " + number_text(given);
+        return "a pass binds " + std::to_string(needed) + " " + kind + " buffers; " +
+               quoted(limit) + " is " + number_text(given);
       });
     }
     return true;
@@ -116,23 +132,28 @@ class Judge {
     for (const Expression& clause : variant.when) {
       const auto value = clause.evaluate(context_.scope, context_.limits);
       if (!value) {
-        return refuse(decision, Verdict::kError, [&] { return "clause " + quoted(clause.text()) + " fails: " + value.error().message; });
+        return refuse(decision, Verdict::kError, [&] {
+          return "clause " + quoted(clause.text()) + " fails: " + value.error().message;
+        });
       }
       if (!is_true(*value)) {
-        return refuse(decision, Verdict::kWhen, [&] { return clause.explain_not_true(context_.scope); });
+        return refuse(decision, Verdict::kWhen,
+                      [&] { return clause.explain_not_true(context_.scope); });
       }
     }
     return true;
   }
 
-  bool check_superseded(const Variant& variant, const Selection& earlier, Decision& decision) const {
+  bool check_superseded(const Variant& variant, const Selection& earlier,
+                        Decision& decision) const {
     const auto& variants = context_.index.manifest().variants;
     for (const std::string& id : variant.superseded_by) {
       const auto better = std::ranges::find(variants, id, &Variant::id);
       if (better == variants.end()) continue;
       const auto& known = earlier.decisions[static_cast<std::size_t>(better - variants.begin())];
       if (!known || known->verdict != Verdict::kEligible) continue;
-      return refuse(decision, Verdict::kSuperseded, [&] { return "superseded by " + quoted(id) + ", which fits"; });
+      return refuse(decision, Verdict::kSuperseded,
+                    [&] { return "superseded by " + quoted(id) + ", which fits"; });
     }
     return true;
   }
@@ -140,8 +161,9 @@ class Judge {
   bool check_broken(const Variant& variant, Decision& decision) const {
     for (const std::string& construct : context_.caps.wgsl_compile_failures) {
       if (!context_.rendered_has || !context_.rendered_has(variant, construct)) continue;
-      return refuse(decision, Verdict::kBroken,
-                    [&] { return "its shader uses " + quoted(construct) + ", which this device does not compile"; });
+      return refuse(decision, Verdict::kBroken, [&] {
+        return "its shader uses " + quoted(construct) + ", which this device does not compile";
+      });
     }
     return true;
   }
@@ -150,12 +172,14 @@ class Judge {
     for (const Expression& clause : variant.demote_when) {
       const auto value = clause.evaluate(context_.scope, context_.limits);
       if (!value) {
-        refuse(decision, Verdict::kDemoteError,
-               [&] { return "demoting clause " + quoted(clause.text()) + " fails: " + value.error().message; });
+        refuse(decision, Verdict::kDemoteError, [&] {
+          return "demoting clause " + quoted(clause.text()) + " fails: " + value.error().message;
+        });
         return;
       }
       if (is_true(*value)) {
-        refuse(decision, Verdict::kDemoted, [&] { return "fall-back only: " + quoted(clause.text()) + " is true"; });
+        refuse(decision, Verdict::kDemoted,
+               [&] { return "fall-back only: " + quoted(clause.text()) + " is true"; });
         return;
       }
     }
@@ -169,24 +193,15 @@ class Judge {
 
 std::string_view text(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kEligible:
-      return "eligible";
-    case Verdict::kDemoted:
-      return "demoted";
-    case Verdict::kRequires:
-      return "requires";
-    case Verdict::kBindings:
-      return "bindings";
-    case Verdict::kWhen:
-      return "when";
-    case Verdict::kError:
-      return "error";
-    case Verdict::kSuperseded:
-      return "superseded";
-    case Verdict::kBroken:
-      return "broken";
-    case Verdict::kDemoteError:
-      break;
+    case Verdict::kEligible: return "eligible";
+    case Verdict::kDemoted: return "demoted";
+    case Verdict::kRequires: return "requires";
+    case Verdict::kBindings: return "bindings";
+    case Verdict::kWhen: return "when";
+    case Verdict::kError: return "error";
+    case Verdict::kSuperseded: return "superseded";
+    case Verdict::kBroken: return "broken";
+    case Verdict::kDemoteError: break;
   }
   return "demote-error";
 }
@@ -207,13 +222,16 @@ Selection select(const SelectContext& context, bool all, bool reasons) {
   return selection;
 }
 
-Decision judge(const SelectContext& context, std::size_t variant) { return Judge(context, true).judge(variant, nullptr); }
+Decision judge(const SelectContext& context, std::size_t variant) {
+  return Judge(context, true).judge(variant, nullptr);
+}
 
 Error no_variant(const PackageIndex& index, const Selection& selection) {
   std::string message = "no variant of " + index.manifest().op_id() + " fits: ";
   for (std::size_t i = 0; i < selection.decisions.size(); ++i) {
     const auto& decision = selection.decisions[i];
-    message += (i == 0 ? "" : "; ") + index.manifest().variants[i].id + ": " + (decision ? decision->reason : "not judged");
+    message += (i == 0 ? "" : "; ") + index.manifest().variants[i].id + ": " +
+               (decision ? decision->reason : "not judged");
   }
   return Error{"select/none", std::move(message)};
 }

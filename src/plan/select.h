@@ -15,7 +15,17 @@
 
 namespace wgk::planning {
 
-enum class Verdict : std::uint8_t { kEligible, kDemoted, kRequires, kBindings, kWhen, kError, kSuperseded, kBroken, kDemoteError };
+enum class Verdict : std::uint8_t {
+  kEligible,
+  kDemoted,
+  kRequires,
+  kBindings,
+  kWhen,
+  kError,
+  kSuperseded,
+  kBroken,
+  kDemoteError
+};
 
 std::string_view text(Verdict verdict);
 
@@ -24,8 +34,8 @@ struct Decision {
   std::string reason;  // empty when eligible, and when no reasons were asked for
 };
 
-// Everything that judging variants needs. `rendered_has` says whether the rendered text of a variant uses a construct; a variant that cannot be
-// rendered counts as free of it.
+// Everything that judging variants needs. `rendered_has` says whether the rendered text of a
+// variant uses a construct; a variant that cannot be rendered counts as free of it.
 struct SelectContext {
   const PackageIndex& index;
   const DeviceCaps& caps;
@@ -40,7 +50,8 @@ struct Selection {
   std::optional<std::size_t> selected;
 };
 
-// Judges variants in order of priority. Stops at the winner unless `all`; gives reasons only when asked.
+// Judges variants in order of priority. Stops at the winner unless `all`; gives reasons only when
+// asked.
 Selection select(const SelectContext& context, bool all, bool reasons);
 
 // Judges one variant for itself; `supersededBy` is not looked at.

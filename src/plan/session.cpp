@@ -23,11 +23,13 @@ Session::Session(const Site& site, const Request& request)
   if (!checked_.sound) return;
   const std::size_t before = violations_.size();
   if (const auto& contract = site.index.package->contract) {
-    RuleReport report = apply_contract(*contract, site.index, checked_.bound, level_.scope(), site.limits);
+    RuleReport report =
+        apply_contract(*contract, site.index, checked_.bound, level_.scope(), site.limits);
     append(std::move(report.violations));
     notes_ = std::move(report.notes);
   }
-  // Where the contract has said what is wrong, failures of shape rules and derives are only its echo.
+  // Where the contract has said what is wrong, failures of shape rules and derives are only its
+  // echo.
   if (violations_.size() > before) return;
   append(std::move(not_inferred));
   append(check_tensor_sizes(make_context()));
@@ -39,22 +41,34 @@ void Session::append(std::vector<Error> errors) {
 }
 
 MakeContext Session::make_context() const {
-  return {site_.index, checked_.bound, site_.caps, site_.device, level_, site_.limits, site_.options, site_.cache};
+  return {site_.index, checked_.bound, site_.caps,    site_.device,
+          level_,      site_.limits,   site_.options, site_.cache};
 }
 
 SelectContext Session::select_context() const {
-  return {site_.index, site_.caps, site_.matrix_configs, level_.scope(), site_.limits,
-          [this](const package::Variant& variant, std::string_view construct) { return rendered_has(make_context(), variant, construct); }};
+  return {site_.index,
+          site_.caps,
+          site_.matrix_configs,
+          level_.scope(),
+          site_.limits,
+          [this](const package::Variant& variant, std::string_view construct) {
+            return rendered_has(make_context(), variant, construct);
+          }};
 }
 
-Selection Session::judge_all(bool all, bool reasons) const { return select(select_context(), all, reasons); }
+Selection Session::judge_all(bool all, bool reasons) const {
+  return select(select_context(), all, reasons);
+}
 
 Result<const package::Variant*> Session::choose(const Selection* selection) const {
   const auto& variants = site_.index.manifest().variants;
   if (const package::Variant* forced = checked_.bound.forced) {
-    const Decision decision = judge(select_context(), static_cast<std::size_t>(forced - variants.data()));
-    if (decision.verdict == Verdict::kEligible || decision.verdict == Verdict::kDemoted) return forced;
-    return failure("request/variant", "variant " + quoted(forced->id) + " does not fit: " + decision.reason);
+    const Decision decision =
+        judge(select_context(), static_cast<std::size_t>(forced - variants.data()));
+    if (decision.verdict == Verdict::kEligible || decision.verdict == Verdict::kDemoted)
+      return forced;
+    return failure("request/variant",
+                   "variant " + quoted(forced->id) + " does not fit: " + decision.reason);
   }
   const Selection own = selection == nullptr ? judge_all(false, false) : Selection{};
   const Selection& judged = selection == nullptr ? own : *selection;
@@ -62,7 +76,9 @@ Result<const package::Variant*> Session::choose(const Selection* selection) cons
   return std::unexpected(no_variant(site_.index, judge_all(true, true)));
 }
 
-Result<Plan> Session::make(const package::Variant& variant) const { return planning::make(make_context(), variant); }
+Result<Plan> Session::make(const package::Variant& variant) const {
+  return planning::make(make_context(), variant);
+}
 
 std::vector<Error> check_contents(const Site& site, const Request& request) {
   const auto& contract = site.index.package->contract;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call on its way through the steps of planning. Shared by plan(), explain() and the planner with its caches.
+// One call on its way through the steps of planning. Shared by plan(), explain() and the planner
+// with its caches.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,8 @@ namespace wgk::planning {
 
 // What depends on package and device only.
 struct Site {
-  Site(const package::Package& package, const DeviceCaps& device_caps, const PlanOptions& plan_options, RenderCache* texts)
+  Site(const package::Package& package, const DeviceCaps& device_caps,
+       const PlanOptions& plan_options, RenderCache* texts)
       : index(package),
         caps(device_caps),
         device(device_caps),
@@ -45,7 +47,8 @@ class Session {
 
   // Judges variants; `all` and `reasons` as in select().
   Selection judge_all(bool all, bool reasons) const;
-  // The variant to use, the forced one if there is one, or why there is none. `selection` is a full one, or null: judged here as far as needed.
+  // The variant to use, the forced one if there is one, or why there is none. `selection` is a full
+  // one, or null: judged here as far as needed.
   Result<const package::Variant*> choose(const Selection* selection) const;
   Result<Plan> make(const package::Variant& variant) const;
 

@@ -19,7 +19,8 @@ namespace wgk::planning {
 using Files = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
 // The template of packages that do not care: its declarations and an entry point.
-inline constexpr std::string_view kPlainTemplate = "{{ env.wgsl.resourceDeclarations }}\n@compute @workgroup_size(1)\nfn main() {\n}";
+inline constexpr std::string_view kPlainTemplate =
+    "{{ env.wgsl.resourceDeclarations }}\n@compute @workgroup_size(1)\nfn main() {\n}";
 
 inline Json parse_json(std::string_view text) {
   auto json = json::parse(text);
@@ -31,7 +32,9 @@ inline Json parse_json(std::string_view text) {
 }
 
 // Templates are named by path; without any, "s" is kPlainTemplate.
-inline std::shared_ptr<package::Package> make_package(std::string_view manifest, Files templates = {}, std::string_view contract = {}) {
+inline std::shared_ptr<package::Package> make_package(std::string_view manifest,
+                                                      Files templates = {},
+                                                      std::string_view contract = {}) {
   auto package = std::make_shared<package::Package>();
   auto read = package::read_manifest(parse_json(manifest));
   if (read) {
@@ -42,7 +45,8 @@ inline std::shared_ptr<package::Package> make_package(std::string_view manifest,
   const auto add = [&package](std::string_view path, std::string_view text) {
     auto parsed = jinja::Template::parse(text, std::string(path));
     if (parsed) {
-      package->templates.emplace_back(path, std::make_shared<const jinja::Template>(*std::move(parsed)));
+      package->templates.emplace_back(path,
+                                      std::make_shared<const jinja::Template>(*std::move(parsed)));
     } else {
       package->templates.emplace_back(path, std::unexpected(std::move(parsed.error())));
     }

@@ -15,8 +15,12 @@ constexpr std::size_t kNone = std::string_view::npos;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
 
 std::size_t skip_blanks(std::string_view code, std::size_t at) {
   while (at < code.size() && is_blank(code[at])) ++at;
@@ -41,15 +45,18 @@ std::size_t skip_exponent(std::string_view code, std::size_t at) {
   return end == at ? kNone : end;
 }
 
-// Whether a number literal with suffix h starts at `at`; the character before it is neither a word character nor a dot.
+// Whether a number literal with suffix h starts at `at`; the character before it is neither a word
+// character nor a dot.
 bool is_half_literal(std::string_view code, std::size_t at) {
   const auto ends_in_h = [code](std::size_t end) {
-    return end != kNone && end < code.size() && code[end] == 'h' && (end + 1 == code.size() || !is_word(code[end + 1]));
+    return end != kNone && end < code.size() && code[end] == 'h' &&
+           (end + 1 == code.size() || !is_word(code[end + 1]));
   };
   if (code[at] == '0' && at + 1 < code.size() && (code[at + 1] == 'x' || code[at + 1] == 'X')) {
     std::size_t end = at + 2;
     while (end < code.size() && (is_hex(code[end]) || code[end] == '.')) ++end;
-    return end < code.size() && (code[end] == 'p' || code[end] == 'P') && ends_in_h(skip_exponent(code, end + 1));
+    return end < code.size() && (code[end] == 'p' || code[end] == 'P') &&
+           ends_in_h(skip_exponent(code, end + 1));
   }
   std::size_t end = skip_digits(code, at);
   if (end < code.size() && code[end] == '.') {
@@ -58,7 +65,8 @@ bool is_half_literal(std::string_view code, std::size_t at) {
     end = fraction;
   }
   if (end == at) return false;
-  if (end < code.size() && (code[end] == 'e' || code[end] == 'E')) end = skip_exponent(code, end + 1);
+  if (end < code.size() && (code[end] == 'e' || code[end] == 'E'))
+    end = skip_exponent(code, end + 1);
   return ends_in_h(end);
 }
 
@@ -72,13 +80,34 @@ bool has_half_literal(std::string_view code) {
 }
 
 constexpr auto kSubgroupCalls = std::to_array<std::string_view>({
-    "quadBroadcast", "quadSwapDiagonal", "quadSwapX", "quadSwapY", "subgroupAdd", "subgroupAll", "subgroupAnd", "subgroupAny",
-    "subgroupBallot", "subgroupBroadcast", "subgroupBroadcastFirst", "subgroupElect", "subgroupExclusiveAdd", "subgroupExclusiveMul",
-    "subgroupInclusiveAdd", "subgroupInclusiveMul", "subgroupMax", "subgroupMin", "subgroupMul", "subgroupOr", "subgroupShuffle",
-    "subgroupShuffleDown", "subgroupShuffleUp", "subgroupShuffleXor", "subgroupXor",
+    "quadBroadcast",
+    "quadSwapDiagonal",
+    "quadSwapX",
+    "quadSwapY",
+    "subgroupAdd",
+    "subgroupAll",
+    "subgroupAnd",
+    "subgroupAny",
+    "subgroupBallot",
+    "subgroupBroadcast",
+    "subgroupBroadcastFirst",
+    "subgroupElect",
+    "subgroupExclusiveAdd",
+    "subgroupExclusiveMul",
+    "subgroupInclusiveAdd",
+    "subgroupInclusiveMul",
+    "subgroupMax",
+    "subgroupMin",
+    "subgroupMul",
+    "subgroupOr",
+    "subgroupShuffle",
+    "subgroupShuffleDown",
+    "subgroupShuffleUp",
+    "subgroupShuffleXor",
+    "subgroupXor",
 });
-constexpr auto kSubgroupValues =
-    std::to_array<std::string_view>({"num_subgroups", "subgroup_id", "subgroup_invocation_id", "subgroup_size"});
+constexpr auto kSubgroupValues = std::to_array<std::string_view>(
+    {"num_subgroups", "subgroup_id", "subgroup_invocation_id", "subgroup_size"});
 
 struct Uses {
   bool subgroups = false;
@@ -89,7 +118,9 @@ void note_attribute(std::string_view code, std::size_t at, std::string_view word
   const std::size_t open = skip_blanks(code, at + word.size());
   if (open >= code.size() || code[open] != '(') return;
   if (word == "subgroup_size") uses.size_control = true;
-  if (word == "builtin" && std::ranges::find(kSubgroupValues, word_at(code, skip_blanks(code, open + 1))) != kSubgroupValues.end()) {
+  if (word == "builtin" &&
+      std::ranges::find(kSubgroupValues, word_at(code, skip_blanks(code, open + 1))) !=
+          kSubgroupValues.end()) {
     uses.subgroups = true;
   }
 }
@@ -130,7 +161,8 @@ std::vector<std::string_view> enable_lists(std::string_view code) {
 }
 
 bool is_enabled(const std::vector<std::string_view>& lists, std::string_view extension) {
-  return std::ranges::any_of(lists, [extension](std::string_view list) { return has_word(list, extension); });
+  return std::ranges::any_of(
+      lists, [extension](std::string_view list) { return has_word(list, extension); });
 }
 
 char before(std::string_view code, std::size_t at) {
@@ -148,14 +180,17 @@ std::size_t behind_bracket(std::string_view code, std::size_t open) {
   return code.size();
 }
 
-// Whether the whole element that spans [begin, end) stands where only a copy can happen: assigned, passed on, returned, or assigned to.
+// Whether the whole element that spans [begin, end) stands where only a copy can happen: assigned,
+// passed on, returned, or assigned to.
 bool is_whole_use(std::string_view code, std::size_t begin, std::size_t end) {
   const std::size_t next = skip_blanks(code, end);
   const char after = next < code.size() ? code[next] : ';';
   const bool assigned_to = after == '=' && (next + 1 >= code.size() || code[next + 1] != '=');
   if (after != ';' && after != ',' && after != ')' && !assigned_to) return false;
   const char left = before(code, begin);
-  if (left == '(' || left == ',' || left == ';' || left == '{' || left == '}' || left == '\0' || is_word(left)) return true;
+  if (left == '(' || left == ',' || left == ';' || left == '{' || left == '}' || left == '\0' ||
+      is_word(left))
+    return true;
   if (left != '=') return false;
   std::size_t equals = begin;
   while (code[equals - 1] != '=') --equals;
@@ -206,7 +241,8 @@ std::string without_comments(std::string_view wgsl) {
 bool has_word(std::string_view code, std::string_view word) {
   for (std::size_t at = code.find(word); at != kNone; at = code.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !is_word(code[at - 1])) && (end == code.size() || !is_word(code[end]))) return true;
+    if ((at == 0 || !is_word(code[at - 1])) && (end == code.size() || !is_word(code[end])))
+      return true;
   }
   return false;
 }
@@ -216,9 +252,11 @@ std::string with_enables(std::string_view wgsl) {
   const auto lists = enable_lists(code);
   const Uses uses = find_uses(code);
   std::string text;
-  if ((has_word(code, "f16") || has_half_literal(code)) && !is_enabled(lists, "f16")) text += "enable f16;\n";
+  if ((has_word(code, "f16") || has_half_literal(code)) && !is_enabled(lists, "f16"))
+    text += "enable f16;\n";
   if (uses.subgroups && !is_enabled(lists, "subgroups")) text += "enable subgroups;\n";
-  if (uses.size_control && !is_enabled(lists, "subgroup_size_control")) text += "enable subgroup_size_control;\n";
+  if (uses.size_control && !is_enabled(lists, "subgroup_size_control"))
+    text += "enable subgroup_size_control;\n";
   return text += wgsl;
 }
 
@@ -238,22 +276,27 @@ std::vector<std::string> enabled_features(std::string_view code) {
 }
 
 Status check_opaque_int64(std::string_view code, std::string_view name) {
-  std::vector<std::string_view> names = {name};  // the variable, then locals that hold one of its elements
+  std::vector<std::string_view> names = {
+      name};  // the variable, then locals that hold one of its elements
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view word = names[i];
     for (std::size_t at = code.find(word); at != kNone; at = code.find(word, at + 1)) {
-      if ((at > 0 && (is_word(code[at - 1]) || code[at - 1] == '.')) || word_at(code, at) != word) continue;
+      if ((at > 0 && (is_word(code[at - 1]) || code[at - 1] == '.')) || word_at(code, at) != word)
+        continue;
       std::size_t end = at + word.size();
       const std::size_t next = skip_blanks(code, end);
       if (i == 0) {
-        if (next >= code.size() || code[next] != '[') continue;  // its declaration, or `arrayLength(&name)`
+        if (next >= code.size() || code[next] != '[')
+          continue;  // its declaration, or `arrayLength(&name)`
         end = behind_bracket(code, next);
       } else if (next < code.size() && code[next] == ':') {
         continue;
       }
       if (!is_whole_use(code, at, end)) {
-        return failure("plan/rule", "the shader computes with '" + std::string(name) +
-                                        "', a tensor of opaque int64; it may only copy or select whole elements");
+        return failure(
+            "plan/rule",
+            "the shader computes with '" + std::string(name) +
+                "', a tensor of opaque int64; it may only copy or select whole elements");
       }
       const std::string_view local = receiver(code, at);
       if (!local.empty() && std::ranges::find(names, local) == names.end()) names.push_back(local);

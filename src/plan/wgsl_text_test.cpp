@@ -24,17 +24,21 @@ TEST(WgslText, WordsAreWhole) {
 }
 
 TEST(WgslText, HalvesAreEnabled) {
-  for (const std::string text : {"a: f16;", "const a = 1h;", "const a = 1.0h;", "const a = .5h;", "const a = 1.h;", "const a = 1e-3h;", "const a = 0x1p3h;",
-                                 "const a = 0X1.8P-3h;", "\"f16\""}) {
+  for (const std::string text :
+       {"a: f16;", "const a = 1h;", "const a = 1.0h;", "const a = .5h;", "const a = 1.h;",
+        "const a = 1e-3h;", "const a = 0x1p3h;", "const a = 0X1.8P-3h;", "\"f16\""}) {
     EXPECT_EQ(with_enables(text), "enable f16;\n" + text);
   }
-  for (const std::string text : {"a: f32;", "// f16", "const a = x1h;", "const a = 0xabch;", "v.x5h", "a.5h", "1hx", "const a = .h;", "const a = 1eh;"}) {
+  for (const std::string text : {"a: f32;", "// f16", "const a = x1h;", "const a = 0xabch;",
+                                 "v.x5h", "a.5h", "1hx", "const a = .h;", "const a = 1eh;"}) {
     EXPECT_EQ(with_enables(text), text);
   }
 }
 
 TEST(WgslText, PresentDirectivesAreKept) {
-  for (const std::string text : {"enable f16;\nconst a = 1h;", "const b = 1;\n  enable f16;\nvar a: f16;", "enable subgroups, f16;\nvar a: f16;"}) {
+  for (const std::string text :
+       {"enable f16;\nconst a = 1h;", "const b = 1;\n  enable f16;\nvar a: f16;",
+        "enable subgroups, f16;\nvar a: f16;"}) {
     EXPECT_EQ(with_enables(text), text);
   }
   EXPECT_EQ(with_enables("// enable f16;\na: f16;"), "enable f16;\n// enable f16;\na: f16;");
@@ -43,19 +47,26 @@ TEST(WgslText, PresentDirectivesAreKept) {
 }
 
 TEST(WgslText, SubgroupsAreEnabled) {
-  for (const std::string text : {"subgroupAdd(1u)", "a = subgroupBroadcastFirst (1u)", "quadSwapX(1u)", "@builtin(subgroup_size) a", "@builtin( num_subgroups ) a"}) {
+  for (const std::string text :
+       {"subgroupAdd(1u)", "a = subgroupBroadcastFirst (1u)", "quadSwapX(1u)",
+        "@builtin(subgroup_size) a", "@builtin( num_subgroups ) a"}) {
     EXPECT_EQ(with_enables(text), "enable subgroups;\n" + text);
   }
-  for (const std::string text : {"subgroupSizeX(1u)", "subgroupAdd", "mysubgroupAdd(1u)", "subgroupMatrixLoad(a)", "@builtin(position) a", "subgroup_size"}) {
+  for (const std::string text :
+       {"subgroupSizeX(1u)", "subgroupAdd", "mysubgroupAdd(1u)", "subgroupMatrixLoad(a)",
+        "@builtin(position) a", "subgroup_size"}) {
     EXPECT_EQ(with_enables(text), text);
   }
   EXPECT_EQ(with_enables("@subgroup_size(32) fn f() { subgroupMax(1.0h); }"),
-            "enable f16;\nenable subgroups;\nenable subgroup_size_control;\n@subgroup_size(32) fn f() { subgroupMax(1.0h); }");
+            "enable f16;\nenable subgroups;\nenable subgroup_size_control;\n@subgroup_size(32) fn "
+            "f() { subgroupMax(1.0h); }");
 }
 
 TEST(WgslText, EnabledFeatures) {
-  EXPECT_EQ(enabled_features("enable f16;\nenable subgroups, chromium_experimental_subgroup_matrix;\n"),
-            (std::vector<std::string>{"chromium-experimental-subgroup-matrix", "shader-f16", "subgroups"}));
+  EXPECT_EQ(
+      enabled_features("enable f16;\nenable subgroups, chromium_experimental_subgroup_matrix;\n"),
+      (std::vector<std::string>{"chromium-experimental-subgroup-matrix", "shader-f16",
+                                "subgroups"}));
   EXPECT_TRUE(enabled_features("fn enable() {}").empty());
 }
 
@@ -72,8 +83,10 @@ TEST(WgslText, OpaqueIntegersMayOnlyBeMoved) {
        }) {
     EXPECT_TRUE(check_opaque_int64(text, "e")) << text;
   }
-  for (const std::string_view text : {"let a = e[0].x;", "let a = e[0] + e[1];", "let a = 1u - e[0];", "if (e[0] == b) {}", "if (b == e[0]) {}",
-                                      "let a = e[i][1];", "let v = e[0]; let a = v.x;", "let v = e[0]; let a = v * 2u;", "o += e[0];", "e[0]++;"}) {
+  for (const std::string_view text :
+       {"let a = e[0].x;", "let a = e[0] + e[1];", "let a = 1u - e[0];", "if (e[0] == b) {}",
+        "if (b == e[0]) {}", "let a = e[i][1];", "let v = e[0]; let a = v.x;",
+        "let v = e[0]; let a = v * 2u;", "o += e[0];", "e[0]++;"}) {
     EXPECT_FALSE(check_opaque_int64(text, "e")) << text;
   }
 }

@@ -34,7 +34,9 @@ const Json& member(const Json& object, std::string_view key) {
   return found == nullptr ? absent : *found;
 }
 
-std::string text_of(const Json& value) { return value.if_string() == nullptr ? std::string() : *value.if_string(); }
+std::string text_of(const Json& value) {
+  return value.if_string() == nullptr ? std::string() : *value.if_string();
+}
 
 bool is_true(const Json& value) { return value.if_bool() != nullptr && *value.if_bool(); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A corpus folder and the parts of it that are scored. Each `score_...` adds one record per recorded case.
+// A corpus folder and the parts of it that are scored. Each `score_...` adds one record per
+// recorded case.
 #pragma once
 
 #include <filesystem>
@@ -39,6 +40,7 @@ Status score_manifests(const Corpus& corpus, Report& report);
 Status score_loading(const Corpus& corpus, Report& report);
 
 // expectations/<op id>.json with packages/<op id>
-Status score_package(const Corpus& corpus, const std::filesystem::path& expectations, Report& report);
+Status score_package(const Corpus& corpus, const std::filesystem::path& expectations,
+                     Report& report);
 
 }  // namespace wgk::interop

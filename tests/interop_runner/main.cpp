@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgk_interop DIR: replays a corpus of recorded loader behaviour (tests/interop/README.md) and scores the fields that must match.
-// Exit status: 0 when every record holds, 1 when one does not, 3 when the corpus cannot be read.
+// wgk_interop DIR: replays a corpus of recorded loader behaviour (tests/interop/README.md) and
+// scores the fields that must match. Exit status: 0 when every record holds, 1 when one does not, 3
+// when the corpus cannot be read.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -17,8 +18,10 @@ Status run(const std::filesystem::path& folder, Report& report) {
   Corpus corpus{folder, {}};
   WGK_ASSIGN(corpus.profiles, read_profiles(folder));
   std::error_code code;
-  if (std::filesystem::exists(folder / "expressions.json", code)) WGK_TRY(score_expressions(corpus, report));
-  if (std::filesystem::exists(folder / "templates.json", code)) WGK_TRY(score_templates(corpus, report));
+  if (std::filesystem::exists(folder / "expressions.json", code))
+    WGK_TRY(score_expressions(corpus, report));
+  if (std::filesystem::exists(folder / "templates.json", code))
+    WGK_TRY(score_templates(corpus, report));
   std::vector<std::filesystem::path> packages;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "expectations", code)) {
     const std::string name = entry.path().filename().string();
@@ -30,7 +33,9 @@ Status run(const std::filesystem::path& folder, Report& report) {
       packages.push_back(entry.path());
     }
   }
-  if (code) return wgk::failure("io/read", "cannot list " + (folder / "expectations").string() + ": " + code.message());
+  if (code)
+    return wgk::failure(
+        "io/read", "cannot list " + (folder / "expectations").string() + ": " + code.message());
   std::ranges::sort(packages);
   for (const auto& package : packages) WGK_TRY(score_package(corpus, package, report));
   return {};

@@ -30,23 +30,15 @@ void append(std::vector<std::byte>& bytes, T value) {
 
 void append_element(std::vector<std::byte>& bytes, DType type, const Element& element) {
   switch (type) {
-    case DType::f32:
-      return append(bytes, static_cast<float>(element.number));
-    case DType::f16:
-      return append(bytes, static_cast<std::uint16_t>(element.integer));
-    case DType::i64:
-      return append(bytes, element.integer);
-    case DType::i32:
-      return append(bytes, static_cast<std::int32_t>(element.integer));
-    case DType::u32:
-      return append(bytes, static_cast<std::uint32_t>(element.integer));
-    case DType::i16:
-      return append(bytes, static_cast<std::int16_t>(element.integer));
-    case DType::i8:
-      return append(bytes, static_cast<std::int8_t>(element.integer));
+    case DType::f32: return append(bytes, static_cast<float>(element.number));
+    case DType::f16: return append(bytes, static_cast<std::uint16_t>(element.integer));
+    case DType::i64: return append(bytes, element.integer);
+    case DType::i32: return append(bytes, static_cast<std::int32_t>(element.integer));
+    case DType::u32: return append(bytes, static_cast<std::uint32_t>(element.integer));
+    case DType::i16: return append(bytes, static_cast<std::int16_t>(element.integer));
+    case DType::i8: return append(bytes, static_cast<std::int8_t>(element.integer));
     case DType::u8:
-    case DType::boolean:
-      return append(bytes, static_cast<std::uint8_t>(element.integer));
+    case DType::boolean: return append(bytes, static_cast<std::uint8_t>(element.integer));
   }
 }
 
@@ -54,29 +46,25 @@ void append_element(std::vector<std::byte>& bytes, DType type, const Element& el
 Element fill(DType type, std::int64_t i) {
   const auto whole = [](std::int64_t value) { return Element{static_cast<double>(value), value}; };
   switch (type) {
-    case DType::f32:
-      return {static_cast<double>(i % 17) / 4, 0};
-    case DType::f16:
-      return whole(0x3c00 + i % 9);
-    case DType::boolean:
-      return whole(i % 2);
+    case DType::f32: return {static_cast<double>(i % 17) / 4, 0};
+    case DType::f16: return whole(0x3c00 + i % 9);
+    case DType::boolean: return whole(i % 2);
     case DType::u8:
-    case DType::u32:
-      return whole(i % 251);
-    case DType::i64:
-      return whole(i % 100 - 7);
-    default:
-      return whole(i % 100 - 50);
+    case DType::u32: return whole(i % 251);
+    case DType::i64: return whole(i % 100 - 7);
+    default: return whole(i % 100 - 50);
   }
 }
 
 Result<Element> read_element(const Json& value) {
-  if (const double* number = value.if_number()) return Element{*number, static_cast<std::int64_t>(*number)};
+  if (const double* number = value.if_number())
+    return Element{*number, static_cast<std::int64_t>(*number)};
   if (const bool* flag = value.if_bool()) return Element{*flag ? 1.0 : 0.0, *flag ? 1 : 0};
   const std::string text = text_of(value);
   std::int64_t integer = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  if (error == std::errc() && end == text.data() + text.size() && !text.empty()) return Element{static_cast<double>(integer), integer};
+  if (error == std::errc() && end == text.data() + text.size() && !text.empty())
+    return Element{static_cast<double>(integer), integer};
   if (text == "NaN" || text == "Infinity" || text == "-Infinity") {
     return Element{text == "NaN" ? std::nan("") : text == "Infinity" ? HUGE_VAL : -HUGE_VAL, 0};
   }
@@ -85,7 +73,8 @@ Result<Element> read_element(const Json& value) {
 
 // Element type of a host array class, by the names that records use.
 Result<DType> array_type(const std::string& name) {
-  if (const auto dtype = dtype_from_name(name)) return *dtype == DType::boolean ? DType::u8 : *dtype;
+  if (const auto dtype = dtype_from_name(name))
+    return *dtype == DType::boolean ? DType::u8 : *dtype;
   if (name == "uint8clamped") return DType::u8;
   if (name == "uint16") return DType::f16;
   return failure("request/dtype", "an array of " + name + " has no element type in WebGPU");
@@ -93,7 +82,8 @@ Result<DType> array_type(const std::string& name) {
 
 class Reader {
  public:
-  Reader(const package::Manifest& manifest, const Json& source) : manifest_(manifest), source_(source) {}
+  Reader(const package::Manifest& manifest, const Json& source)
+      : manifest_(manifest), source_(source) {}
 
   Result<RecordedRequest> read() {
     if (const auto* inputs = member(source_, "inputs").if_object()) {
@@ -105,8 +95,10 @@ class Reader {
         result_.request.outputs.emplace_back(name, std::move(output));
       }
     }
-    for (const auto& [key, target] : {std::pair{"attrs", &result_.request.attrs}, std::pair{"args", &result_.request.args}}) {
-      if (const auto* members = member(source_, key).if_object()) target->insert(target->end(), members->begin(), members->end());
+    for (const auto& [key, target] :
+         {std::pair{"attrs", &result_.request.attrs}, std::pair{"args", &result_.request.args}}) {
+      if (const auto* members = member(source_, key).if_object())
+        target->insert(target->end(), members->begin(), members->end());
     }
     return std::move(result_);
   }
@@ -119,14 +111,16 @@ class Reader {
       result_.request.inputs.emplace_back(name, std::move(tensor));
       return {};
     }
-    if (manifest_.input(name) != nullptr) return failure("request/dtype", "input '" + name + "' is a scalar, not a tensor");
+    if (manifest_.input(name) != nullptr)
+      return failure("request/dtype", "input '" + name + "' is a scalar, not a tensor");
     result_.request.args.emplace_back(name, value);
     return {};
   }
 
   Result<OutputDesc> read_output(const std::string& name, const Json& value) {
     OutputDesc output;
-    if (value.find("same_as") != nullptr || value.find("buffer") != nullptr || is_true(member(value, "resident"))) {
+    if (value.find("same_as") != nullptr || value.find("buffer") != nullptr ||
+        is_true(member(value, "resident"))) {
       WGK_ASSIGN(output.destination, read_tensor(name, value));
       return output;
     }
@@ -148,7 +142,8 @@ class Reader {
     Shape shape;
     if (value.if_array() == nullptr) return failure("io/format", "a shape is no list");
     for (const Json& item : *value.if_array()) {
-      if (item.if_number() == nullptr) return failure("io/format", "a shape holds " + json::write(item));
+      if (item.if_number() == nullptr)
+        return failure("io/format", "a shape holds " + json::write(item));
       shape.push_back(static_cast<std::int64_t>(*item.if_number()));
     }
     return shape;
@@ -157,7 +152,8 @@ class Reader {
   Result<TensorDesc> read_tensor(const std::string& name, const Json& value) {
     if (const Json* other = value.find("same_as")) {
       const auto known = tensors_.find(text_of(*other));
-      if (known == tensors_.end()) return failure("io/format", "'" + name + "' is the same as an unknown tensor");
+      if (known == tensors_.end())
+        return failure("io/format", "'" + name + "' is the same as an unknown tensor");
       return known->second;
     }
     TensorDesc tensor;
@@ -195,7 +191,8 @@ class Reader {
   Status read_host(const Json& value, TensorDesc& tensor) {
     const std::string dtype_name = text_of(member(value, "dtype"));
     const Json* array = value.find("array");
-    WGK_ASSIGN(const DType array_dtype, array_type(array == nullptr ? dtype_name : text_of(*array)));
+    WGK_ASSIGN(const DType array_dtype,
+               array_type(array == nullptr ? dtype_name : text_of(*array)));
     if (!is_true(member(value, "noDtype"))) {
       WGK_ASSIGN(tensor.dtype, read_dtype(Json(dtype_name)));
     }
@@ -208,7 +205,8 @@ class Reader {
       }
     } else {
       WGK_ASSIGN(std::int64_t count, element_count(tensor.shape));
-      if (const double* length = member(value, "dataLength").if_number()) count = static_cast<std::int64_t>(*length);
+      if (const double* length = member(value, "dataLength").if_number())
+        count = static_cast<std::int64_t>(*length);
       const DType filled = dtype_from_name(dtype_name).value_or(array_dtype);
       for (std::int64_t i = 0; i < count; ++i) append_element(bytes, array_dtype, fill(filled, i));
     }
@@ -227,6 +225,8 @@ class Reader {
 
 }  // namespace
 
-Result<RecordedRequest> read_request(const package::Manifest& manifest, const Json& source) { return Reader(manifest, source).read(); }
+Result<RecordedRequest> read_request(const package::Manifest& manifest, const Json& source) {
+  return Reader(manifest, source).read();
+}
 
 }  // namespace wgk::interop

@@ -40,7 +40,8 @@ char letter(const VariantDecision& decision) {
                                                                           {"error", 'e'},
                                                                           {"superseded", 's'},
                                                                           {"broken", 'g'}}};
-  const auto found = std::ranges::find(kLetters, decision.verdict, &std::pair<std::string_view, char>::first);
+  const auto found =
+      std::ranges::find(kLetters, decision.verdict, &std::pair<std::string_view, char>::first);
   return found == kLetters.end() ? 'x' : found->second;
 }
 
@@ -60,17 +61,21 @@ std::string_view type_name(BindingType type) {
 
 class Scorer {
  public:
-  Scorer(const Json& shaders, const Json& expected, Record& record) : shaders_(shaders), expected_(expected), record_(record) {}
+  Scorer(const Json& shaders, const Json& expected, Record& record)
+      : shaders_(shaders), expected_(expected), record_(record) {}
 
   void score(const Outcome& outcome) {
     const bool ok = text_of(member(expected_, "status")) == "ok";
     if (outcome.error && ok) record_.differ("status", "ok", outcome.error->to_string());
-    if (!outcome.error && !ok) record_.differ("status", "an error (" + text_of(member(expected_, "message")) + ")", "ok");
+    if (!outcome.error && !ok)
+      record_.differ("status", "an error (" + text_of(member(expected_, "message")) + ")", "ok");
     const Json* variant = expected_.find("variant");
     if (variant != nullptr || ok) {
-      record_.expect("variant", variant == nullptr ? Json() : *variant, outcome.variant ? Json(*outcome.variant) : Json());
+      record_.expect("variant", variant == nullptr ? Json() : *variant,
+                     outcome.variant ? Json(*outcome.variant) : Json());
     }
-    if (const Json* eligibility = expected_.find("eligibility")) record_.expect("eligibility", *eligibility, letters(outcome.explanation));
+    if (const Json* eligibility = expected_.find("eligibility"))
+      record_.expect("eligibility", *eligibility, letters(outcome.explanation));
     if (!ok || !outcome.plan) return;
     score_outputs(*outcome.plan);
     score_passes(*outcome.plan);
@@ -87,7 +92,8 @@ class Scorer {
   // One submission, and one more after each pass that ends its submission while others follow.
   static double submits(const Plan& plan) {
     double count = plan.passes.empty() ? 0 : 1;
-    for (std::size_t i = 0; i + 1 < plan.passes.size(); ++i) count += plan.passes[i].submit_after ? 1 : 0;
+    for (std::size_t i = 0; i + 1 < plan.passes.size(); ++i)
+      count += plan.passes[i].submit_after ? 1 : 0;
     return count;
   }
 
@@ -103,10 +109,12 @@ class Scorer {
       }
       record_.expect(field + ".shape", member(output, "shape"), shape_json(tensor->shape));
       record_.expect(field + ".dtype", member(output, "dtype"), Json(wgk::name(tensor->dtype)));
-      if (const Json* storage = output.find("storage")) record_.expect(field + ".storage", *storage, Json(wgk::name(tensor->storage)));
+      if (const Json* storage = output.find("storage"))
+        record_.expect(field + ".storage", *storage, Json(wgk::name(tensor->storage)));
     }
     for (const PlanTensor& tensor : plan.tensors) {
-      if (tensor.is_output && outputs.find(tensor.port) == nullptr) record_.differ("outputs." + tensor.port, "no such output", "an output");
+      if (tensor.is_output && outputs.find(tensor.port) == nullptr)
+        record_.differ("outputs." + tensor.port, "no such output", "an output");
     }
   }
 
@@ -119,32 +127,41 @@ class Scorer {
     for (const PlanPass& pass : plan.passes) ids.emplace_back(pass.id);
     const bool comparable = expected_ids == ids;
     record_.expect("passes", Json(std::move(expected_ids)), Json(std::move(ids)));
-    for (std::size_t i = 0; comparable && i < expected.size(); ++i) score_pass(expected[i], plan, plan.passes[i]);
+    for (std::size_t i = 0; comparable && i < expected.size(); ++i)
+      score_pass(expected[i], plan, plan.passes[i]);
   }
 
   void score_pass(const Json& expected, const Plan& plan, const PlanPass& pass) {
     const std::string field = "passes." + pass.id;
-    record_.expect(field + ".dispatch", member(expected, "dispatch"), Json::array({pass.dispatch[0], pass.dispatch[1], pass.dispatch[2]}));
+    record_.expect(field + ".dispatch", member(expected, "dispatch"),
+                   Json::array({pass.dispatch[0], pass.dispatch[1], pass.dispatch[2]}));
     Json::Array bindings;
-    for (const PlanBinding& binding : pass.bindings) bindings.push_back(binding_json(plan, binding));
+    for (const PlanBinding& binding : pass.bindings)
+      bindings.push_back(binding_json(plan, binding));
     const Json& expected_bindings = member(expected, "bindings");
-    if (expected_bindings.if_array() == nullptr || expected_bindings.if_array()->size() != bindings.size()) {
+    if (expected_bindings.if_array() == nullptr ||
+        expected_bindings.if_array()->size() != bindings.size()) {
       record_.expect(field + ".bindings", expected_bindings, Json(std::move(bindings)));
     } else {
       for (std::size_t i = 0; i < bindings.size(); ++i) {
-        record_.expect(field + ".bindings." + std::to_string(i), (*expected_bindings.if_array())[i], bindings[i]);
+        record_.expect(field + ".bindings." + std::to_string(i), (*expected_bindings.if_array())[i],
+                       bindings[i]);
       }
     }
     Json uniforms;
     for (const PlanUniform& uniform : pass.uniforms) uniforms.set(uniform.name, hex(uniform.bytes));
     record_.expect(field + ".uniforms", member(expected, "uniforms"), uniforms);
-    record_.expect_text(field + ".shader", text_of(member(shaders_, text_of(member(expected, "shader")))), *pass.wgsl);
+    record_.expect_text(field + ".shader",
+                        text_of(member(shaders_, text_of(member(expected, "shader")))), *pass.wgsl);
   }
 
   static Json binding_json(const Plan& plan, const PlanBinding& binding) {
-    Json json = Json::object({{"binding", binding.index}, {"type", type_name(binding.type)}, {"name", binding.name}});
-    if (binding.resource == PlanBinding::Resource::kTensor) json.set("tensor", plan.tensors[binding.slot].port);
-    if (binding.resource == PlanBinding::Resource::kScratch) json.set("scratch", plan.scratch[binding.slot].id);
+    Json json = Json::object(
+        {{"binding", binding.index}, {"type", type_name(binding.type)}, {"name", binding.name}});
+    if (binding.resource == PlanBinding::Resource::kTensor)
+      json.set("tensor", plan.tensors[binding.slot].port);
+    if (binding.resource == PlanBinding::Resource::kScratch)
+      json.set("scratch", plan.scratch[binding.slot].id);
     if (binding.resource != PlanBinding::Resource::kUniform) json.set("offset", binding.offset);
     json.set("size", binding.size);
     return json;
@@ -153,7 +170,9 @@ class Scorer {
   void score_scratch(const Plan& plan) {
     Json scratch;
     for (const PlanScratch& entry : plan.scratch) {
-      Json json = Json::object({{"dtype", wgk::name(entry.dtype)}, {"shape", shape_json(entry.shape)}, {"byte_length", entry.byte_length}});
+      Json json = Json::object({{"dtype", wgk::name(entry.dtype)},
+                                {"shape", shape_json(entry.shape)},
+                                {"byte_length", entry.byte_length}});
       if (entry.zero_init) json.set("zero_init", true);
       if (entry.allocated) {
         json.set("buffer_size", entry.buffer_size);
@@ -168,7 +187,8 @@ class Scorer {
     }
     const auto* got = scratch.if_object();
     for (const auto& [id, entry] : got == nullptr ? Json::Object{} : *got) {
-      if (member(expected_, "scratch").find(id) == nullptr) record_.differ("scratch." + id, "no such scratch", json::write(entry));
+      if (member(expected_, "scratch").find(id) == nullptr)
+        record_.differ("scratch." + id, "no such scratch", json::write(entry));
     }
   }
 
@@ -177,8 +197,8 @@ class Scorer {
   Record& record_;
 };
 
-void score_request(const Json& file, const Json& source, const Json& expected, const package::Package& package, LoaderSession& session,
-                   Record& record) {
+void score_request(const Json& file, const Json& source, const Json& expected,
+                   const package::Package& package, LoaderSession& session, Record& record) {
   auto request = read_request(package.manifest, source);
   Outcome outcome;
   if (request) {
@@ -191,26 +211,32 @@ void score_request(const Json& file, const Json& source, const Json& expected, c
 
 }  // namespace
 
-Status score_package(const Corpus& corpus, const std::filesystem::path& expectations, Report& report) {
+Status score_package(const Corpus& corpus, const std::filesystem::path& expectations,
+                     Report& report) {
   WGK_ASSIGN(const Json file, read_json(expectations));
   const std::string name = text_of(member(file, "package"));
-  WGK_ASSIGN(auto files, read_package_files(corpus.folder / "packages" / name / "build" / "webgpu"));
+  WGK_ASSIGN(auto files,
+             read_package_files(corpus.folder / "packages" / name / "build" / "webgpu"));
   package::LoadOptions options;
   options.defer_files = true;
-  WGK_ASSIGN(const auto package, package::load(package::MemorySource(std::move(files), name), store::sha256, options));
+  WGK_ASSIGN(const auto package,
+             package::load(package::MemorySource(std::move(files), name), store::sha256, options));
 
   Record ids(name + " variants");
   Json::Array variants;
-  for (const package::Variant& variant : package->manifest.variants) variants.emplace_back(variant.id);
+  for (const package::Variant& variant : package->manifest.variants)
+    variants.emplace_back(variant.id);
   ids.expect("ids", member(file, "variants"), Json(std::move(variants)));
   report.add(ids);
 
   const auto* results = member(file, "results").if_object();
   const auto* requests = member(file, "requests").if_array();
-  if (results == nullptr || requests == nullptr) return failure("io/format", expectations.string() + " has no requests or no results");
+  if (results == nullptr || requests == nullptr)
+    return failure("io/format", expectations.string() + " has no requests or no results");
   for (const auto& [profile, records] : *results) {
     const auto caps = corpus.profiles.find(profile);
-    if (caps == corpus.profiles.end()) return failure("io/format", expectations.string() + " names the unknown profile " + profile);
+    if (caps == corpus.profiles.end())
+      return failure("io/format", expectations.string() + " names the unknown profile " + profile);
     LoaderSession session(package, caps->second);
     for (const Json& request : *requests) {
       const std::string id = text_of(member(request, "id"));

@@ -18,17 +18,22 @@ using expr::Value;
 // A named scope of the corpus. Maps that it does not list are empty.
 expr::Scope make_scope(const Json& source, const Corpus& corpus) {
   expr::Scope scope(&expr::helpers());
-  if (const auto profile = corpus.profiles.find(text_of(member(source, "profile"))); profile != corpus.profiles.end()) {
+  if (const auto profile = corpus.profiles.find(text_of(member(source, "profile")));
+      profile != corpus.profiles.end()) {
     const planning::DeviceNames device(profile->second);
     device.add_to(scope);
     const std::string declarations = text_of(member(source, "resourceDeclarations"));
-    scope.set("env", Value::object({{"device", device.device}, {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}}));
+    scope.set(
+        "env",
+        Value::object({{"device", device.device},
+                       {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}}));
   }
   const auto map = [&source](std::string_view key) {
     const Json& listed = member(source, key);
     return Value::from_json(listed.is_null() ? Json(Json::Object{}) : listed);
   };
-  for (const std::string_view key : {"tunables", "dtypes", "logicalDtypes", "tensorDtypes", "ranks", "shapes", "present", "args", "attrs", "repeat"}) {
+  for (const std::string_view key : {"tunables", "dtypes", "logicalDtypes", "tensorDtypes", "ranks",
+                                     "shapes", "present", "args", "attrs", "repeat"}) {
     scope.set(key, map(key));
   }
   scope.set("derive", map("derived"));
@@ -89,7 +94,9 @@ void score_expression(const Json& entry, const expr::Scope& scope, Record& recor
 }
 
 Result<std::string> render(const std::string& source, const expr::Scope& scope) {
-  const auto loader = [&source](std::string_view path) { return path == "case" ? &source : nullptr; };
+  const auto loader = [&source](std::string_view path) {
+    return path == "case" ? &source : nullptr;
+  };
   WGK_ASSIGN(const std::string text, jinja::expand_includes("case", loader));
   WGK_ASSIGN(const jinja::Template parsed, jinja::Template::parse(text, "case"));
   return parsed.render(scope);
@@ -103,18 +110,22 @@ void score_template(const Json& entry, const expr::Scope& scope, Record& record)
     record.differ("output", json::write(member(entry, "output")), output.error().to_string());
   } else {
     record.expect_text("output", text_of(member(entry, "output")), *output);
-    if (const Json* complete = entry.find("with_enables")) record.expect_text("with_enables", text_of(*complete), planning::with_enables(*output));
+    if (const Json* complete = entry.find("with_enables"))
+      record.expect_text("with_enables", text_of(*complete), planning::with_enables(*output));
   }
 }
 
 template <class Score>
-Status score_all(const Corpus& corpus, const char* file, std::string_view what, std::string_view text_key, Score score, Report& report) {
+Status score_all(const Corpus& corpus, const char* file, std::string_view what,
+                 std::string_view text_key, Score score, Report& report) {
   WGK_ASSIGN(const Cases cases, read_cases(corpus, file));
   std::size_t number = 0;
   for (const Json& entry : *member(cases.file, "cases").if_array()) {
-    Record record(std::string(what) + " " + std::to_string(number++) + " " + json::write(member(entry, text_key)));
+    Record record(std::string(what) + " " + std::to_string(number++) + " " +
+                  json::write(member(entry, text_key)));
     const auto scope = cases.scopes.find(text_of(member(entry, "scope")));
-    if (scope == cases.scopes.end()) return failure("io/format", record.name() + " names an unknown scope");
+    if (scope == cases.scopes.end())
+      return failure("io/format", record.name() + " names an unknown scope");
     score(entry, scope->second, record);
     if (is_true(member(entry, "js_artefact")) && !record.differences().empty()) {
       report.skip(record.name(), "it only mirrors objects of the host language");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loaded package on one device, called as the published loader is called: templates arrive after selection, and a call with a known signature
-// keeps its variant.
+// One loaded package on one device, called as the published loader is called: templates arrive
+// after selection, and a call with a known signature keeps its variant.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,14 @@
 
 namespace wgk::interop {
 
-Result<std::map<std::string, std::string, std::less<>>> read_package_files(const std::filesystem::path& folder);
+Result<std::map<std::string, std::string, std::less<>>> read_package_files(
+    const std::filesystem::path& folder);
 
 struct Outcome {
-  std::optional<Plan> plan;           // of a call that succeeds
-  std::optional<std::string> variant; // selected, also by a call that fails later
+  std::optional<Plan> plan;            // of a call that succeeds
+  std::optional<std::string> variant;  // selected, also by a call that fails later
   std::optional<Error> error;
-  Explanation explanation;            // taken after the call
+  Explanation explanation;  // taken after the call
 };
 
 class LoaderSession {
