@@ -45,6 +45,15 @@ function(wgk_module name)
     set_tests_properties(${name} PROPERTIES LABELS unit)
   endif()
 
+  # Its *_bench.cpp become the program <name>_bench (Google Benchmark).
+  file(GLOB benchmarks CONFIGURE_DEPENDS "${dir}/*_bench.cpp")
+  if(WGK_BENCHMARKS AND benchmarks)
+    find_package(benchmark REQUIRED)
+    add_executable(${name}_bench ${benchmarks})
+    target_link_libraries(${name}_bench PRIVATE wgk_${name} wgk_warnings benchmark::benchmark)
+    target_compile_definitions(${name}_bench PRIVATE WGK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  endif()
+
   file(GLOB fuzzers CONFIGURE_DEPENDS "${dir}/*_fuzz.cpp")
   foreach(fuzzer IN LISTS fuzzers)
     wgk_fuzz_target("${fuzzer}" wgk_${name})
