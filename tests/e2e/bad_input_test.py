@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hostile packages, wrong requests, tensor files that are not what they say: one clear error, exit code 3, no output file."""
+
+import json
+import os
+import struct
+import unittest
+
+from harness import INVALID, MANIFEST, SHADER, USAGE, ProgramTest, floats, npy
+
+
+class BadPackage(ProgramTest):
+    def assert_refused(self, *parts, command=("plan", "--case", "small", "--caps", "default")):
+        done = self.wgk(command[0], self.package, *command[1:])
+        self.assert_fails(done, INVALID, *parts)
+
+    def write_manifest(self, **changes):
+        self.write_package({**MANIFEST, **changes})
+
+    def change_metadata(self, change):
+        metadata = json.loads((self.build / "metadata.json").read_text())
+        change(metadata)
+        (self.build / "metadata.json").write_text(json.dumps(metadata))
+
+    def test_digest_mismatch(self):
+        (self.build / "double.wgsl.jinja").write_text("other")
+        self.assert_refused("package/digest", "'double.wgsl.jinja' has the digest", "metadata.json lists")
+
+    def test_missing_file(self):
+        (self.build / "double.wgsl.jinja").unlink()
+        self.assert_refused("'double.wgsl.jinja' is missing")
+
+    def test_unlisted_file(self):
+        (self.build / "extra.txt").write_text("")
+        self.assert_refused("package/digest", "'extra.txt' is not listed")
+
+    def test_truncated_files(self):
+        text = (self.build / "manifest.json").read_text()
+        (self.build / "manifest.json").write_text(text[: len(text) // 2])
+        self.assert_refused("package/digest", "'manifest.json'")
+        self.sign()
+        self.assert_refused("package/json", "manifest.json")
+        (self.build / "metadata.json").write_text("{")
+        self.assert_refused("package/json", "metadata.json")
+
+    def test_path_escape(self):
+        def escape(metadata):
+            metadata["digest"]["files"]["../../../secret"] = "x"
+
+        self.change_metadata(escape)
+        self.assert_refused("package/metadata", "'../../../secret' is not a plain relative path")
+
+    def test_link_out_of_the_package(self):
+        (self.folder / "secret").write_text("secret")
+        (self.build / "double.wgsl.jinja").unlink()
+        (self.build / "double.wgsl.jinja").symlink_to(self.folder / "secret")
+        self.assert_refused("leads out of the package")
+
+    def test_include_out_of_the_package(self):
+        self.write_package(shader='{% include "../../../secret" %}')
+        self.assert_refused("template/include", "secret")
+
+    def test_deep_json(self):
+        self.write_manifest(onnx=json.loads("[" * 200 + "]" * 200))
+        self.assert_refused("package/json", "128")
+
+    def test_duplicate_key(self):
+        text = (self.build / "manifest.json").read_text()
+        (self.build / "manifest.json").write_text(text[:-1] + ', "name": "Other"}')
+        self.sign()
+        self.assert_refused("package/json", "name")
+
+    def test_endless_loop(self):
+        self.write_package(shader="{% for i in range(1000000) %}{% for j in range(1000000) %}{% endfor %}{% endfor %}")
+        self.assert_refused("limit/steps", "double.wgsl.jinja")
+
+    def test_endless_output(self):
+        self.write_package(shader="{% for i in range(10000) %}" + "x" * 1000 + "{% endfor %}")
+        self.assert_refused("limit/output")
+
+    def test_endless_recursion(self):
+        self.write_package(shader="{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
+        self.assert_refused("limit/depth")
+
+    def test_unknown_key(self):
+        self.write_manifest(atributes={})
+        self.assert_refused("package/manifest", "atributes")
+
+    def test_too_many_variants(self):
+        family = {"cases": [{"k": i} for i in range(5000)], "variants": [{**MANIFEST["variants"][0], "id": "v{k}"}]}
+        self.write_manifest(variants=[family])
+        self.assert_refused("limit/count", "more than 4096 variants")
+
+    def test_rule_that_gives_nonsense(self):
+        self.write_manifest(outputs={"y": {"dtype": "T", "shape": ["0 - 1"]}})
+        self.assert_refused("-1")
+
+    def test_broken_test_file(self):
+        self.write_package(tests={"cases": [{"name": "small", "inputs": {"x": {"dtype": "float32", "shape": [2], "data": {"kind": "values", "values": [1]}}}, "outputs": {}}]})
+        self.assert_refused("package/cases", "has 1 values; the shape (2) needs 2")
+
+    def test_pipe(self):
+        os.mkfifo(self.build / "pipe")
+        self.assert_refused("'pipe' is neither a file nor a folder")
+
+
+class BadRequest(ProgramTest):
+    def assert_refused(self, arguments, *parts, code=INVALID):
+        done = self.wgk("plan", self.package, "--caps", "default", *arguments)
+        self.assert_fails(done, code, *parts)
+
+    def test_ports(self):
+        self.assert_refused([], "request/missing", "'x'")
+        done = self.wgk("plan", self.package, "--caps", "default", "--input", "x=float32:2", "--input", "z=float32:2")
+        self.assert_fails(done, INVALID, "request/unknown", "'z'", "x")
+        self.assert_refused(["--input", "x=float32:2", "--output", "z"], "request/unknown", "'z'")
+
+    def test_types(self):
+        self.assert_refused(["--input", "x=int32:2"], "request/dtype", "int32", "float32")
+
+    def test_attributes(self):
+        self.assert_refused(["--input", "x=float32:2", "--attr", "facto=1"], "request/unknown", "'facto'", "did you mean 'factor'?")
+        self.assert_refused(["--input", "x=float32:2", "--arg", "a=1"], "request/unknown", "'a'")
+        self.assert_refused(["--input", "x=float32:2", "--tunable", "T=1"], "request/unknown", "'T'")
+
+    def test_huge_shape(self):
+        self.assert_refused(["--input", "x=float32:1000000000000,1000000000000"], "limit/")
+        self.assert_refused(["--input", "x=float32:1000000000"], "limit/buffer", "4000000000")
+
+    def test_all_violations_at_once(self):
+        done = self.wgk("plan", self.package, "--caps", "default", "--input", "z=float32:2", "--attr", "q=1")
+        self.assertEqual(done.code, INVALID)
+        self.assertEqual(done.err.count("error["), 3, done.err)
+
+    def test_descriptions(self):
+        self.assert_refused(["--input", "x=float32:2,x"], "usage/arguments", "'x'", code=USAGE)
+        self.assert_refused(["--input", "x"], "usage/arguments", "name=value", code=USAGE)
+
+    def test_request_files(self):
+        for text, *parts in [
+            ("{", "package/json"),
+            ('{"input": {}}', "input"),
+            ('{"inputs": {"x": {"dtype": "float64", "shape": [1]}}}', "float64"),
+            ('{"inputs": {"x": {"file": "nosuch.npy"}}}', "nosuch.npy"),
+        ]:
+            with self.subTest(text):
+                (self.folder / "request.json").write_text(text)
+                self.assert_refused(["--request", "request.json"], *parts)
+
+
+class BadTensorFile(ProgramTest):
+    GOOD = npy("<f4", (2,), floats(1, 2))
+
+    def assert_refused(self, name, data, *parts):
+        (self.folder / name).write_bytes(data)
+        key = ":w" if name.endswith(".safetensors") else ""
+        for command in ("plan", "run"):
+            caps = ["--caps", "default"] if command == "plan" else ["--output", "y=y.npy"]
+            done = self.wgk(command, self.package, "--input", f"x={name}{key}", *caps)
+            self.assert_fails(done, INVALID, *parts)
+        self.assertFalse((self.folder / "y.npy").exists())
+
+    def test_npy(self):
+        self.assert_refused("a.npy", b"text", "io/format", "a.npy")
+        self.assert_refused("a.npy", self.GOOD[:-1], "io/format", "needs 8 bytes of data, got 7")
+        self.assert_refused("a.npy", self.GOOD + b"x", "io/format", "needs 8 bytes of data, got 9")
+        self.assert_refused("a.npy", self.GOOD[:20], "io/format")
+        self.assert_refused("a.npy", npy("<f8", (1,), b"\0" * 8), "io/format", "float64")
+        self.assert_refused("a.npy", npy("<f4", (1 << 62, 4), b""), "io/format", "too large")
+        self.assert_refused("a.npy", npy("|O", (1,), b""), "io/format", "|O")
+
+    def test_safetensors(self):
+        header = b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
+        file = struct.pack("<Q", len(header)) + header
+        self.assert_refused("a.safetensors", file + b"1234", "data_offsets")
+        self.assert_refused("a.safetensors", struct.pack("<Q", 1 << 60), "io/format")
+        self.assert_refused("a.safetensors", file.replace(b'"w"', b'"v"') + b"12345678", "io/format", "'w'")
+
+    def test_other_files(self):
+        self.assert_refused("a.txt", b"1 2 3", "io/format", ".npy")
+        done = self.wgk("plan", self.package, "--caps", "default", "--input", "x=nosuch.npy")
+        self.assert_fails(done, INVALID, "io/read", "nosuch.npy")
+        done = self.wgk("plan", self.package, "--caps", "default", "--input", f"x={self.folder}/.npy")
+        self.assertEqual(done.code, INVALID)
+
+    def test_dtype_of_the_port(self):
+        (self.folder / "i.npy").write_bytes(npy("<i4", (2,), b"\0" * 8))
+        done = self.wgk("run", self.package, "--input", "x=i.npy", "--output", "y=y.npy")
+        self.assert_fails(done, INVALID, "request/dtype", "int32", "float32")
+        self.assertFalse((self.folder / "y.npy").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

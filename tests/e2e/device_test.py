@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that use a device: devices, run, test."""
+
+import json
+import os
+import struct
+import unittest
+
+from harness import FAILED, INVALID, NO_DEVICE, SHADER, SUCCESS, TESTS, USAGE, ProgramTest, floats, npy
+
+
+class Devices(ProgramTest):
+    def test_lists(self):
+        done = self.wgk("devices")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        self.assertTrue(done.out.startswith("INDEX\tNAME\tBACKEND\tTYPE\tDRIVER\n0\t"), done.out)
+        first = self.wgk("devices", "--json").json()[0]
+        self.assertEqual(first["index"], 0)
+
+    def test_caps_can_be_used_for_planning(self):
+        done = self.wgk("devices", "--caps", "0")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        (self.folder / "caps.json").write_text(done.out)
+        plan = self.wgk("plan", self.package, "--case", "small", "--caps", "caps.json", "--json")
+        self.assertEqual(plan.json(), self.wgk("plan", self.package, "--case", "small", "--json").json())
+
+    def test_unknown_device(self):
+        for command in (["run", "--case", "small"], ["test"], ["plan", "--case", "small"]):
+            with self.subTest(command[0]):
+                done = self.wgk(command[0], self.package, *command[1:], "--device", "no such device")
+                self.assert_fails(done, NO_DEVICE, "device/none", "no such device")
+
+
+class Run(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "x.npy").write_bytes(npy("<f4", (2, 2), floats(1, 2, 3, -4)))
+
+    def test_writes_the_outputs(self):
+        done = self.wgk("run", self.package, "--input", "X=x.npy", "--output", "Y=y.npy")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        self.assertEqual((self.folder / "y.npy").read_bytes()[-16:], floats(2, 4, 6, -8))
+        for line in ("y\tfloat32\t(2, 2)\ty.npy\t2, 4, 6, -8", "package\ttest.e2e.Double", "variant\tplain", "device\t", "time\t", "largest error\t"):
+            self.assertIn(line, done.out)
+
+    def test_attributes_and_safetensors(self):
+        header = b'{"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'
+        (self.folder / "m.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + floats(5))
+        done = self.wgk("run", self.package, "--input", "x=m.safetensors:w", "--attr", "factor=3", "--output", "y=y.npy", "--json")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        self.assertEqual((self.folder / "y.npy").read_bytes()[-4:], floats(15))
+        self.assertEqual(done.json()["outputs"], [{"name": "y", "dtype": "float32", "shape": [1], "file": "y.npy"}])
+
+    def test_case_and_verbose(self):
+        done = self.wgk("run", self.package, "--case", "small", "--verbose")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        self.assertNotEqual(done.err, "")
+        self.assertEqual(self.wgk("run", self.package, "--case", "small").err, "")
+
+    def test_leaves_no_file_behind(self):
+        os.mkdir(self.folder / "folder.npy")
+        before = sorted(os.listdir(self.folder))
+        done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=y.npy", "--output", "y=folder.npy")
+        self.assert_fails(done, INVALID, "io/write", "folder.npy")
+        done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=nosuch/y.npy")
+        self.assert_fails(done, INVALID, "io/write", "nosuch/y.npy")
+        done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=y.txt")
+        self.assert_fails(done, USAGE, ".npy")
+        done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "z=z.npy")
+        self.assert_fails(done, INVALID, "'z'")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_shader_that_does_not_compile(self):
+        self.write_package(shader=SHADER + "fn broken() -> nonsense {}\n")
+        done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=y.npy")
+        self.assertEqual(done.code, NO_DEVICE, done.err)
+        self.assertIn("device/compile", done.err)
+        self.assertFalse((self.folder / "y.npy").exists())
+
+
+class Test(ProgramTest):
+    def test_passes(self):
+        done = self.wgk("test", self.package, "--all-variants")
+        self.assertEqual((done.code, done.out), (SUCCESS, "2 passed, 0 failed, 0 skipped\n"), done.err)
+        done = self.wgk("test", self.package, "--case", "sma*", "--json")
+        report = done.json()
+        self.assertEqual((report["passed"], report["cases"][0]["status"], report["cases"][0]["error"]), (1, "passed", 0))
+
+    def test_fails(self):
+        tests = json.loads(json.dumps(TESTS))
+        tests["cases"][0]["outputs"]["y"]["data"]["start"] = 2.5
+        self.write_package(tests=tests)
+        done = self.wgk("test", self.package, "--json=report.json")
+        self.assertEqual((done.code, done.out), (FAILED, "1 passed, 1 failed, 0 skipped\n"))
+        self.assertIn("failed: small on plain: output 'y' at (0, 0): wanted 2.5, got 2", done.err)
+        self.assertIn(f"again: wgk test {self.package} --case small", done.err)
+        case = json.loads((self.folder / "report.json").read_text())["cases"][0]
+        self.assertEqual((case["index"], case["wanted"], case["got"]), (0, 2.5, 2))
+
+    def test_elements_left_unwritten_show(self):
+        self.write_package(shader=SHADER.replace("id.x < ", "id.x + 1u < "))
+        done = self.wgk("test", self.package, "--case", "small")
+        self.assertEqual(done.code, FAILED, done.err)
+        self.assertIn("at (1, 2)", done.err)
+
+    def test_other_cases(self):
+        (self.folder / "more.json").write_text(json.dumps({"cases": TESTS["cases"][:1]}))
+        done = self.wgk("test", self.package, "--cases", "more.json", "--variant", "plain")
+        self.assertEqual((done.code, done.out), (SUCCESS, "1 passed, 0 failed, 0 skipped\n"), done.err)
+
+    def test_wrong_choices(self):
+        self.assert_fails(self.wgk("test", self.package, "--case", "nosuch"), INVALID, "no case matches 'nosuch'")
+        self.assert_fails(self.wgk("test", self.package, "--variant", "nosuch"), INVALID, "request/variant", "'nosuch'")
+        self.assert_fails(self.wgk("test", self.package, "--cases", "nosuch.json"), INVALID, "nosuch.json")
+
+
+if __name__ == "__main__":
+    unittest.main()
