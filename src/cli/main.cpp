@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <exception>
+#include <memory>
 
 #include "cli/session.h"
 
@@ -9,12 +10,16 @@ namespace {
 int run(int argc, char** argv) {
   wgk::cli::Session session;
   CLI::App app("Runs WebGPU kernel packages", "wgk");
+  // Examples and exit codes keep their lines.
+  auto formatter = std::make_shared<CLI::Formatter>();
+  formatter->enable_footer_formatting(false);
+  formatter->enable_description_formatting(false);
+  app.formatter(formatter);
   app.set_version_flag("--version", "wgkernels " WGK_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 a check ran and failed, 2 usage, 3 invalid package or request, 4 "
-      "no suitable device,\n"
-      "5 network or cache. `wgk COMMAND -h` shows examples.");
+      "Exit codes: 0 success, 1 a check ran and failed, 2 usage, 3 invalid package or request,\n"
+      "4 no suitable device, 5 network or cache. `wgk COMMAND -h` shows examples.");
   wgk::cli::add_env(app, session);
   wgk::cli::add_info(app, session);
   wgk::cli::add_check(app, session);
