@@ -29,8 +29,9 @@ Result<std::string> read_optional_text(const Cursor& object, std::string_view ke
 Result<std::string> read_code(const Cursor& object) {
   WGK_ASSIGN(const Cursor member, object.require("code"));
   WGK_ASSIGN(std::string code, member.string());
-  if (!code.starts_with("request/") || find_error_code(code) == nullptr)
-    return member.fail("'" + code + "' is not a known code request/...");
+  const bool allowed = code.starts_with("request/") || code.starts_with("limit/");
+  if (!allowed || find_error_code(code) == nullptr)
+    return member.fail("'" + code + "' is not a known code request/... or limit/...");
   return code;
 }
 
