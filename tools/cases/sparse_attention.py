@@ -371,7 +371,7 @@ def tunables():
             cases.append(Call(19, total=51, dtype=dtype, packed=True, rotary="interleaved", seed=401, blocks=4).case(f"{name}_continuation_{tag}", tunables=more))
             cases.append(Call(37, dtype=dtype, batch=3, lengths=[37, 1, 16], seed=402).case(f"{name}_padded_{tag}", tunables=more))
             cases.append(Call(70, dtype=dtype, scale=3.0, seed=403).case(f"{name}_large_scores_{tag}", tunables=more, tolerance=None if dtype == F16 else 2e-3))
-            cases.append(Call(40, dtype=dtype, size=24, heads=3, kv_heads=1, block=32, packed=True, seed=404).case(f"{name}_three_heads_{tag}", tunables=more))
+            cases.append(Call(40, dtype=dtype, size=24, heads=3, kv_heads=1, block=32, layouts=3, packed=True, seed=404).case(f"{name}_three_heads_{tag}", tunables=more))
     # A thin tail after whole matrix tiles, in a prompt and (then part of the matrix pass) in a call with a past.
     for name, more, size, sequence in (("matrices", emulated, 40, 37), ("narrow_matrices", narrow, 16, 19)):
         cases.append(Call(sequence, size=size, rotary="neox", seed=410).case(f"{name}_tail", tunables=more))
@@ -396,7 +396,7 @@ def empty():
         case = call.case(f"empty_{name}")
         for port in CACHES:
             case["inputs"][port].pop("pokeRange", None)
-            case["outputs"][port] = {"data": {"kind": "input", "port": port}}
+            case["outputs"][port]["data"] = {"kind": "input", "port": port}
         cases.append(case)
     return cases
 
