@@ -20,11 +20,14 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 success, 1 a check ran and failed, 2 usage, 3 invalid package or request,\n"
       "4 no suitable device, 5 network or cache. `wgk COMMAND -h` shows examples.");
+  wgk::cli::add_devices(app, session);
   wgk::cli::add_env(app, session);
   wgk::cli::add_info(app, session);
   wgk::cli::add_check(app, session);
   wgk::cli::add_plan(app, session);
   wgk::cli::add_render(app, session);
+  wgk::cli::add_run(app, session);
+  wgk::cli::add_test(app, session);
   wgk::cli::add_eval(app, session);
   wgk::cli::add_digest(app, session);
   wgk::cli::add_card(app, session);
