@@ -34,6 +34,14 @@ struct Done {
   std::string error_output;
 };
 
+void note_timing(const Session& session, std::string_view which, const CallTiming& timing) {
+  if (!session.verbose) return;
+  session.note(std::string(which) + ": plan " + time_text(timing.plan) + ", prepare " +
+               time_text(timing.prepare) + ", upload " + time_text(timing.upload) + ", submit " +
+               time_text(timing.submit) + ", wait " + time_text(timing.wait) + ", total " +
+               time_text(timing.total));
+}
+
 // Absolute differences: a tolerance of 1 makes the multiple the difference itself.
 Status compare_with_reference(const package::Package& package, const verify::Call& call,
                               Done& done) {
@@ -60,6 +68,8 @@ Result<Done> call_kernel(const Session& session, const Flags& flags, const CliRe
   const CallOptions options = verify::runtime_options(request.call);
   WGK_ASSIGN(const wgk::CallResult first, kernel.call(inputs, options));
   WGK_ASSIGN(const wgk::CallResult again, kernel.call(inputs, options));
+  note_timing(session, "first call", first.timing());
+  note_timing(session, "second call", again.timing());
   Done done{package->manifest.op_id(),
             device_text(runtime.describe().adapter),
             again.plan().variant,

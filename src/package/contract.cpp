@@ -29,9 +29,11 @@ Result<std::string> read_optional_text(const Cursor& object, std::string_view ke
 Result<std::string> read_code(const Cursor& object) {
   WGK_ASSIGN(const Cursor member, object.require("code"));
   WGK_ASSIGN(std::string code, member.string());
-  const bool allowed = code.starts_with("request/") || code.starts_with("limit/");
-  if (!allowed || find_error_code(code) == nullptr)
+  // A rule may also say that a call is larger than a kernel can be.
+  const bool area = code.starts_with("request/") || code.starts_with("limit/");
+  if (!area || find_error_code(code) == nullptr) {
     return member.fail("'" + code + "' is not a known code request/... or limit/...");
+  }
   return code;
 }
 

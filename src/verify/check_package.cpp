@@ -35,6 +35,7 @@ class Check {
     WGK_TRY(check_metadata());
     WGK_TRY(check_templates());
     append(check_expressions(package().manifest));
+    append(check_contract_names(package()));
     for (const package::TestCase& test : folder_.tests) check_case(test);
     check_card();
     return std::move(errors_);

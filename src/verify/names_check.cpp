@@ -139,6 +139,35 @@ std::vector<Error> check_expressions(const package::Manifest& manifest) {
   return ExpressionCheck().run(manifest);
 }
 
+std::vector<Error> check_contract_names(const package::Package& package) {
+  std::vector<Error> errors;
+  if (!package.contract) return errors;
+  Names names;
+  for (const auto& [name, rule] : package.manifest.derive) names.insert(name);
+  const auto check = [&](const std::vector<std::string>& used, const std::string& id,
+                         const Names& extra) {
+    for (const std::string& name : used) {
+      if (names.contains(name) || extra.contains(name) || is_global(name)) continue;
+      errors.push_back(Error{"package/contract", "rule '" + id + "' uses the name '" + name +
+                                                     "', which is not defined"});
+    }
+  };
+  for (const package::ContractRule& rule : package.contract->rules) {
+    if (rule.when) check(rule.when->free_names(), rule.id, {});
+    check(rule.require.free_names(), rule.id, {});
+    check(rule.message.free_names(), rule.id, {});
+  }
+  for (const package::ValueRule& rule : package.contract->values) {
+    const Names value = {"value"};
+    if (rule.when) check(rule.when->free_names(), rule.id, value);
+    for (const auto& bound : {rule.min, rule.max, rule.below}) {
+      if (bound) check(bound->free_names(), rule.id, value);
+    }
+    check(rule.message.free_names(), rule.id, {"value", "at", "got", "min", "max"});
+  }
+  return errors;
+}
+
 std::vector<Error> check_template_names(const package::Package& package,
                                         const std::vector<TemplateText>& texts) {
   std::vector<Error> errors;

@@ -14,6 +14,9 @@ namespace wgk::verify {
 // them only when it evaluates.
 std::vector<Error> check_expressions(const package::Manifest& manifest);
 
+// Unknown names of the contract's rules and messages.
+std::vector<Error> check_contract_names(const package::Package& package);
+
 // Unknown names of the templates that each pass renders. `texts`: the templates with their includes
 // expanded; a name that a template tests with `is defined` may be missing.
 struct TemplateText {

@@ -177,12 +177,17 @@ class Check(ProgramTest):
         self.assertIn("can be planned", done.json()[0]["problems"][0]["message"])
 
     def test_contract_is_evaluated_on_the_cases(self):
-        contract = {"contract": 1, "rules": [{"id": "r", "code": "request/rank", "require": "ranks.x == nosuch", "message": "m"}]}
-        (self.build / "contract.json").write_text(json.dumps(contract))
-        self.sign()
-        done = self.wgk("check", self.package)
-        self.assertEqual(done.code, FAILED)
-        self.assertIn("package/contract", done.err)
+        for rule, message in [
+            ({"require": "shapes.x[0] + 'a' > 1", "message": "m"}, "package/contract"),
+            ({"require": "ranks.x == 2", "message": "{{ nosuch }}"}, "rule 'r' uses the name 'nosuch'"),
+        ]:
+            contract = {"contract": 1, "rules": [{"id": "r", "code": "request/rank", **rule}]}
+            (self.build / "contract.json").write_text(json.dumps(contract))
+            self.sign()
+            self.assertEqual(self.wgk("card", self.package).code, SUCCESS)
+            done = self.wgk("check", self.package)
+            self.assertEqual(done.code, FAILED)
+            self.assertIn(message, done.err)
 
     def test_packages_that_do_not_load(self):
         (self.build / "double.wgsl.jinja").write_text("changed")
