@@ -75,12 +75,8 @@ std::string_view spelling(Operator op) {
   return kSpellings[static_cast<std::size_t>(op)];
 }
 
-Filter filter_from_name(std::string_view name) {
-  return look_up(kFilters, name, Filter::kUnknown);
-}
-Test test_from_name(std::string_view name) {
-  return look_up(kTests, name, Test::kUnknown);
-}
+Filter filter_from_name(std::string_view name) { return look_up(kFilters, name, Filter::kUnknown); }
+Test test_from_name(std::string_view name) { return look_up(kTests, name, Test::kUnknown); }
 
 NameId Ast::intern(std::string_view name) {
   const std::uint64_t hash = name_hash(name);

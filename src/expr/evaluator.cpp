@@ -95,13 +95,9 @@ bool Evaluator::evaluate(NodeId id, Value& result) {
   const Node& node = ast_.nodes[id];
   if (++steps_ > limits_.max_steps) return charge(0);
   switch (node.kind) {
-    case NodeKind::kConstant:
-      result = ast_.constants[node.first];
-      return true;
-    case NodeKind::kName:
-      return evaluate_name(node.first, result);
-    default:
-      break;
+    case NodeKind::kConstant: result = ast_.constants[node.first]; return true;
+    case NodeKind::kName: return evaluate_name(node.first, result);
+    default: break;
   }
   if (!enter()) return false;
   const bool success = evaluate_node(node, result);
@@ -112,10 +108,8 @@ bool Evaluator::evaluate(NodeId id, Value& result) {
 bool Evaluator::evaluate_node(const Node& node, Value& result) {
   switch (node.kind) {
     case NodeKind::kList:
-    case NodeKind::kTuple:
-      return evaluate_list(node, result);
-    case NodeKind::kObject:
-      return evaluate_object(node, result);
+    case NodeKind::kTuple: return evaluate_list(node, result);
+    case NodeKind::kObject: return evaluate_object(node, result);
     case NodeKind::kNot: {
       Value operand;
       if (!evaluate(node.first, operand)) return false;
@@ -125,15 +119,11 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
       return true;
     }
     case NodeKind::kPlus:
-    case NodeKind::kMinus:
-      return evaluate_sign(node, result);
+    case NodeKind::kMinus: return evaluate_sign(node, result);
     case NodeKind::kAnd:
-    case NodeKind::kOr:
-      return evaluate_logical(node, result);
-    case NodeKind::kBinary:
-      return evaluate_binary(node, result);
-    case NodeKind::kPostfix:
-      return evaluate_postfix(node, result);
+    case NodeKind::kOr: return evaluate_logical(node, result);
+    case NodeKind::kBinary: return evaluate_binary(node, result);
+    case NodeKind::kPostfix: return evaluate_postfix(node, result);
     case NodeKind::kFiltered:
       if (!evaluate(ast_.links[node.first], result)) return false;
       for (std::uint32_t i = 1; i < node.count; ++i) {
@@ -161,8 +151,7 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
       result = Value();
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -349,10 +338,8 @@ bool Evaluator::evaluate_step(const Step& step, Value& object) {
       const Value container = std::move(object);
       return get_element(*this, container, index, object);
     }
-    case StepKind::kSlice:
-      return evaluate_slice(step, object);
-    case StepKind::kCall:
-      break;
+    case StepKind::kSlice: return evaluate_slice(step, object);
+    case StepKind::kCall: break;
   }
   return false;
 }

@@ -91,8 +91,7 @@ class Explainer {
     const Node& at = node(id);
     const auto link = [&](std::uint32_t i) { return parsed_.ast.links[at.first + i]; };
     switch (at.kind) {
-      case NodeKind::kConstant:
-        return;
+      case NodeKind::kConstant: return;
       case NodeKind::kName:
         if (!is_operand) note(id);
         return;
@@ -106,16 +105,12 @@ class Explainer {
         return;
       case NodeKind::kNot:
       case NodeKind::kPlus:
-      case NodeKind::kMinus:
-        gather(at.first, false);
-        return;
+      case NodeKind::kMinus: gather(at.first, false); return;
       case NodeKind::kFiltered:
         if (!is_operand) note(id);
         gather(link(0), false);
         return;
-      case NodeKind::kTested:
-        gather(link(0), false);
-        return;
+      case NodeKind::kTested: gather(link(0), false); return;
       default:
         for (std::uint32_t i = 0; i < at.count; ++i) gather(link(i), false);
     }

@@ -137,15 +137,9 @@ std::optional<Error> ParsedExpression::resolve(const Scope& scope,
 Expression::Expression(std::string text)
     : parsed_(std::make_shared<Parsed>(std::move(text), Limits{}.max_depth)) {}
 
-const std::string& Expression::text() const {
-  return parsed_->text;
-}
-Status Expression::syntax() const {
-  return parsed_->syntax;
-}
-const std::vector<std::string>& Expression::free_names() const {
-  return parsed_->free_names;
-}
+const std::string& Expression::text() const { return parsed_->text; }
+Status Expression::syntax() const { return parsed_->syntax; }
+const std::vector<std::string>& Expression::free_names() const { return parsed_->free_names; }
 
 Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
   const Parsed& parsed = *parsed_;

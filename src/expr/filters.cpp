@@ -33,16 +33,14 @@ bool is_int(const Value& value) {
 std::string unique_key(const Value& value) {
   if (is_nullish(value)) return "u";
   switch (kind_of(value)) {
-    case Kind::kBool:
-      return *value.if_bool() ? "t" : "f";
+    case Kind::kBool: return *value.if_bool() ? "t" : "f";
     case Kind::kNumber: {
       const double number = value.if_number()->value == 0 ? 0 : value.if_number()->value;
       return "n" + (std::isnan(number)
                         ? std::string("an")
                         : std::string(reinterpret_cast<const char*>(&number), sizeof number));
     }
-    case Kind::kString:
-      return "s" + *value.if_string();
+    case Kind::kString: return "s" + *value.if_string();
     default:
       return "p" + std::to_string(reinterpret_cast<std::uintptr_t>(ValueAccess::identity(value)));
   }
@@ -96,34 +94,25 @@ bool list_filter(CallContext& call, Filter filter, std::string_view name, Value&
     return array.items.empty() ? Value(Hole{}) : (last ? array.items.back() : array.items.front());
   };
   switch (filter) {
-    case Filter::kList:
-      return true;
-    case Filter::kFirst:
-      operand = place(false);
-      return true;
-    case Filter::kLast:
-      operand = place(true);
-      return true;
+    case Filter::kList: return true;
+    case Filter::kFirst: operand = place(false); return true;
+    case Filter::kLast: operand = place(true); return true;
     case Filter::kLength:
       operand = Value::integer(static_cast<double>(array.items.size()));
       return true;
     case Filter::kReverse:
       operand = Value::list(std::vector<Value>(array.items.rbegin(), array.items.rend()));
       return true;
-    case Filter::kSort:
-      return sort(call, array, false, false, nullptr, operand);
-    case Filter::kJoin:
-      return join(call, array, "", operand);
-    case Filter::kUnique:
-      return unique(call, array, operand);
+    case Filter::kSort: return sort(call, array, false, false, nullptr, operand);
+    case Filter::kJoin: return join(call, array, "", operand);
+    case Filter::kUnique: return unique(call, array, operand);
     case Filter::kString: {
       std::string text;
       if (!append_printed(call, keep, text) || !call.charge_text(text.size())) return false;
       operand = Value(std::move(text));
       return true;
     }
-    default:
-      return unknown(call, name, operand);
+    default: return unknown(call, name, operand);
   }
 }
 
@@ -167,67 +156,40 @@ bool text_filter(CallContext& call, Filter filter, std::string_view name, Value&
     case Filter::kLength:
       operand = Value::integer(static_cast<double>(utf16_length(*text)));
       return true;
-    case Filter::kUpper:
-      operand = Value(to_upper(*text));
-      return true;
-    case Filter::kLower:
-      operand = Value(to_lower(*text));
-      return true;
-    case Filter::kTitle:
-      operand = Value(to_title(*text));
-      return true;
-    case Filter::kCapitalize:
-      operand = Value(capitalized(*text));
-      return true;
-    case Filter::kTrim:
-      operand = Value(std::string(trim_end(trim_start(*text))));
-      return true;
-    case Filter::kIndent:
-      return indent(call, 4, false, false, operand);
-    default:
-      return unknown(call, name, operand);
+    case Filter::kUpper: operand = Value(to_upper(*text)); return true;
+    case Filter::kLower: operand = Value(to_lower(*text)); return true;
+    case Filter::kTitle: operand = Value(to_title(*text)); return true;
+    case Filter::kCapitalize: operand = Value(capitalized(*text)); return true;
+    case Filter::kTrim: operand = Value(std::string(trim_end(trim_start(*text)))); return true;
+    case Filter::kIndent: return indent(call, 4, false, false, operand);
+    default: return unknown(call, name, operand);
   }
 }
 
 bool number_filter(CallContext& call, Filter filter, std::string_view name, Value& operand) {
   const Number number = *operand.if_number();
   switch (filter) {
-    case Filter::kAbs:
-      operand = Number{std::fabs(number.value), number.is_float};
-      return true;
-    case Filter::kInt:
-      operand = Number{std::floor(number.value), false};
-      return true;
-    case Filter::kFloat:
-      operand = Number{number.value, true};
-      return true;
+    case Filter::kAbs: operand = Number{std::fabs(number.value), number.is_float}; return true;
+    case Filter::kInt: operand = Number{std::floor(number.value), false}; return true;
+    case Filter::kFloat: operand = Number{number.value, true}; return true;
     case Filter::kString: {
       std::string text;
       if (!append_printed(call, operand, text)) return false;
       operand = Value(std::move(text));
       return true;
     }
-    default:
-      return unknown(call, name, operand);
+    default: return unknown(call, name, operand);
   }
 }
 
 bool bool_filter(CallContext& call, Filter filter, std::string_view name, Value& operand) {
   const bool flag = *operand.if_bool();
   switch (filter) {
-    case Filter::kBool:
-      return true;
-    case Filter::kInt:
-      operand = Number{flag ? 1.0 : 0.0, false};
-      return true;
-    case Filter::kFloat:
-      operand = Number{flag ? 1.0 : 0.0, true};
-      return true;
-    case Filter::kString:
-      operand = Value(flag ? "true" : "false");
-      return true;
-    default:
-      return unknown(call, name, operand);
+    case Filter::kBool: return true;
+    case Filter::kInt: operand = Number{flag ? 1.0 : 0.0, false}; return true;
+    case Filter::kFloat: operand = Number{flag ? 1.0 : 0.0, true}; return true;
+    case Filter::kString: operand = Value(flag ? "true" : "false"); return true;
+    default: return unknown(call, name, operand);
   }
 }
 
@@ -471,19 +433,14 @@ bool apply_bare_filter(CallContext& call, Filter filter, std::string_view name, 
   if (operand.is_hole()) return call.fail("an empty place cannot be filtered");
   if (filter == Filter::kTojson) return json_filter(call, {}, operand);
   switch (kind_of(operand)) {
-    case Kind::kArray:
-      return list_filter(call, filter, name, operand);
-    case Kind::kString:
-      return text_filter(call, filter, name, operand);
-    case Kind::kNumber:
-      return number_filter(call, filter, name, operand);
-    case Kind::kBool:
-      return bool_filter(call, filter, name, operand);
+    case Kind::kArray: return list_filter(call, filter, name, operand);
+    case Kind::kString: return text_filter(call, filter, name, operand);
+    case Kind::kNumber: return number_filter(call, filter, name, operand);
+    case Kind::kBool: return bool_filter(call, filter, name, operand);
     case Kind::kObject:
       if (is_map(operand)) return object_filter(call, filter, name, nullptr, operand);
       return unknown(call, name, operand);
-    default:
-      return unknown(call, name, operand);
+    default: return unknown(call, name, operand);
   }
 }
 
@@ -493,27 +450,20 @@ bool apply_call_filter(CallContext& call, Filter filter, std::string_view name,
     case Filter::kTojson:
       if (operand.is_hole()) break;
       return tojson_with(call, arguments, operand);
-    case Filter::kJoin:
-      return join_with(call, name, arguments, operand);
+    case Filter::kJoin: return join_with(call, name, arguments, operand);
     case Filter::kInt:
-    case Filter::kFloat:
-      return convert_with(call, filter, name, arguments, operand);
-    case Filter::kDefault:
-      return default_with(call, arguments, operand);
-    default:
-      break;
+    case Filter::kFloat: return convert_with(call, filter, name, arguments, operand);
+    case Filter::kDefault: return default_with(call, arguments, operand);
+    default: break;
   }
   if (operand.if_array() != nullptr) {
     switch (filter) {
-      case Filter::kSort:
-        return sort_with(call, arguments, operand);
+      case Filter::kSort: return sort_with(call, arguments, operand);
       case Filter::kSelectattr:
       case Filter::kRejectattr:
         return select_with(call, filter, name, arguments, all_literal, operand);
-      case Filter::kMap:
-        return map_with(call, arguments, operand);
-      default:
-        return unknown(call, name, operand);
+      case Filter::kMap: return map_with(call, arguments, operand);
+      default: return unknown(call, name, operand);
     }
   }
   if (operand.is_string()) return text_filter_with(call, filter, name, arguments, operand);

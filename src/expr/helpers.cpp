@@ -241,9 +241,7 @@ const Array* list_at(CallContext& call, Args args, std::size_t index, std::strin
   return list;
 }
 
-bool is_integer(double value) {
-  return std::isfinite(value) && value == std::trunc(value);
-}
+bool is_integer(double value) { return std::isfinite(value) && value == std::trunc(value); }
 
 // axis modulo rank, or NaN.
 double wrapped(double axis, double rank) {
@@ -282,9 +280,7 @@ const Scope& helpers() {
   return kHelpers;
 }
 
-Value f16_ok(bool has_f16) {
-  return native_function("f16Ok", f16_ok_helper, Value(has_f16));
-}
+Value f16_ok(bool has_f16) { return native_function("f16Ok", f16_ok_helper, Value(has_f16)); }
 
 Value feature_set(std::span<const std::string> names) {
   std::vector<Value> items;

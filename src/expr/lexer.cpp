@@ -14,9 +14,7 @@
 namespace wgk::expr {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -48,24 +46,16 @@ constexpr std::array<Fixed, 29> kFixed = {{
 // The escaped character, or 0 for an unknown one.
 char unescape(char c) {
   switch (c) {
-    case 'n':
-      return '\n';
-    case 't':
-      return '\t';
-    case 'r':
-      return '\r';
-    case 'b':
-      return '\b';
-    case 'f':
-      return '\f';
-    case 'v':
-      return '\v';
+    case 'n': return '\n';
+    case 't': return '\t';
+    case 'r': return '\r';
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'v': return '\v';
     case '\'':
     case '"':
-    case '\\':
-      return c;
-    default:
-      return 0;
+    case '\\': return c;
+    default: return 0;
   }
 }
 
@@ -197,10 +187,8 @@ class Lexer {
       case TokenKind::kNumber:
       case TokenKind::kString:
       case TokenKind::kCloseParen:
-      case TokenKind::kCloseBracket:
-        return true;
-      default:
-        return false;
+      case TokenKind::kCloseBracket: return true;
+      default: return false;
     }
   }
 

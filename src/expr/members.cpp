@@ -95,13 +95,9 @@ bool get_member(CallContext& call, const Value& object, std::string_view name, V
                    ? Value::integer(static_cast<double>(object.if_array()->items.size()))
                    : Value();
       return true;
-    case Kind::kString:
-      return text_member(call, object, name, result);
-    case Kind::kHole:
-      return call.fail("an empty place has no members");
-    default:
-      result = Value();
-      return true;
+    case Kind::kString: return text_member(call, object, name, result);
+    case Kind::kHole: return call.fail("an empty place has no members");
+    default: result = Value(); return true;
   }
 }
 

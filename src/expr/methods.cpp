@@ -22,9 +22,7 @@ namespace {
 
 using Args = std::span<const Value>;
 
-const std::string& text_of(const Value& bound) {
-  return *bound.if_string();
-}
+const std::string& text_of(const Value& bound) { return *bound.if_string(); }
 
 // A missing argument and an empty place are the same.
 const Value* argument(Args args, std::size_t index) {

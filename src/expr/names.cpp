@@ -16,16 +16,11 @@ class Collector {
     if (id == kNothing) return;
     const Node& node = ast_.nodes[id];
     switch (node.kind) {
-      case NodeKind::kConstant:
-        return;
-      case NodeKind::kName:
-        uses_.push_back({node.first, false});
-        return;
+      case NodeKind::kConstant: return;
+      case NodeKind::kName: uses_.push_back({node.first, false}); return;
       case NodeKind::kNot:
       case NodeKind::kPlus:
-      case NodeKind::kMinus:
-        visit(node.first);
-        return;
+      case NodeKind::kMinus: visit(node.first); return;
       case NodeKind::kBinary:
         for (std::uint32_t i = 0; i < node.count; i += 2) visit(link(node, i));
         return;
@@ -37,9 +32,7 @@ class Collector {
         visit(link(node, 0));
         for (std::uint32_t i = 1; i < node.count; ++i) visit_filter(ast_.filters[link(node, i)]);
         return;
-      case NodeKind::kTested:
-        visit_tested(node);
-        return;
+      case NodeKind::kTested: visit_tested(node); return;
       case NodeKind::kTernary:
       case NodeKind::kSelect:
         visit(link(node, 1));  // the value stands before the condition

@@ -21,9 +21,7 @@ bool is_container(Kind kind) {
   return kind == Kind::kArray || kind == Kind::kObject || kind == Kind::kFunction;
 }
 
-std::string quoted(Operator op) {
-  return "'" + std::string(spelling(op)) + "'";
-}
+std::string quoted(Operator op) { return "'" + std::string(spelling(op)) + "'"; }
 
 bool mismatch(CallContext& call, Operator op, const Value& left, const Value& right) {
   return call.fail(quoted(op) + " does not work between " + std::string(kind_name(left)) + " and " +
@@ -47,38 +45,17 @@ bool numeric(CallContext& call, Operator op, Number left, Number right, Value& r
   const double b = right.value;
   const bool is_float = left.is_float || right.is_float;
   switch (op) {
-    case Operator::kAdd:
-      result = Number{a + b, is_float};
-      return true;
-    case Operator::kSubtract:
-      result = Number{a - b, is_float};
-      return true;
-    case Operator::kMultiply:
-      result = Number{a * b, is_float};
-      return true;
-    case Operator::kDivide:
-      result = Number{a / b, true};
-      return true;
-    case Operator::kFloorDivide:
-      result = Number{std::floor(a / b), is_float};
-      return true;
-    case Operator::kRemainder:
-      result = Number{remainder(a, b), is_float};
-      return true;
-    case Operator::kLess:
-      result = Value(a < b);
-      return true;
-    case Operator::kLessEqual:
-      result = Value(a <= b);
-      return true;
-    case Operator::kGreater:
-      result = Value(a > b);
-      return true;
-    case Operator::kGreaterEqual:
-      result = Value(a >= b);
-      return true;
-    default:
-      return mismatch(call, op, Value(left), Value(right));
+    case Operator::kAdd: result = Number{a + b, is_float}; return true;
+    case Operator::kSubtract: result = Number{a - b, is_float}; return true;
+    case Operator::kMultiply: result = Number{a * b, is_float}; return true;
+    case Operator::kDivide: result = Number{a / b, true}; return true;
+    case Operator::kFloorDivide: result = Number{std::floor(a / b), is_float}; return true;
+    case Operator::kRemainder: result = Number{remainder(a, b), is_float}; return true;
+    case Operator::kLess: result = Value(a < b); return true;
+    case Operator::kLessEqual: result = Value(a <= b); return true;
+    case Operator::kGreater: result = Value(a > b); return true;
+    case Operator::kGreaterEqual: result = Value(a >= b); return true;
+    default: return mismatch(call, op, Value(left), Value(right));
   }
 }
 
@@ -168,32 +145,20 @@ double primitive_number(const Value& value) {
 
 std::string_view kind_name(const Value& value) {
   switch (kind_of(value)) {
-    case Kind::kUndefined:
-      return "undefined";
-    case Kind::kNull:
-      return "null";
-    case Kind::kBool:
-      return "a bool";
-    case Kind::kNumber:
-      return value.if_number()->is_float ? "a float" : "an int";
-    case Kind::kString:
-      return "a string";
-    case Kind::kArray:
-      return value.if_array()->is_tuple ? "a tuple" : "a list";
-    case Kind::kObject:
-      break;
-    case Kind::kFunction:
-      return "a function";
-    case Kind::kHole:
-      return "an empty place";
+    case Kind::kUndefined: return "undefined";
+    case Kind::kNull: return "null";
+    case Kind::kBool: return "a bool";
+    case Kind::kNumber: return value.if_number()->is_float ? "a float" : "an int";
+    case Kind::kString: return "a string";
+    case Kind::kArray: return value.if_array()->is_tuple ? "a tuple" : "a list";
+    case Kind::kObject: break;
+    case Kind::kFunction: return "a function";
+    case Kind::kHole: return "an empty place";
   }
   switch (value.if_object()->kind) {
-    case Object::Kind::kNamespace:
-      return "a namespace";
-    case Object::Kind::kKeywords:
-      return "keyword arguments";
-    default:
-      return "an object";
+    case Object::Kind::kNamespace: return "a namespace";
+    case Object::Kind::kKeywords: return "keyword arguments";
+    default: return "an object";
   }
 }
 
@@ -206,18 +171,14 @@ double javascript_pow(double base, double exponent) {
 
 bool is_raw_true(const Value& value) {
   switch (kind_of(value)) {
-    case Kind::kBool:
-      return *value.if_bool();
+    case Kind::kBool: return *value.if_bool();
     case Kind::kNumber:
       return value.if_number()->value != 0 && !std::isnan(value.if_number()->value);
-    case Kind::kString:
-      return value.if_string() != nullptr && !value.if_string()->empty();
+    case Kind::kString: return value.if_string() != nullptr && !value.if_string()->empty();
     case Kind::kArray:
     case Kind::kObject:
-    case Kind::kFunction:
-      return true;
-    default:
-      return false;
+    case Kind::kFunction: return true;
+    default: return false;
   }
 }
 
@@ -232,14 +193,10 @@ bool strictly_equal(const Value& left, const Value& right) {
   const Kind kind = kind_of(left);
   if (kind != kind_of(right)) return false;
   switch (kind) {
-    case Kind::kBool:
-      return *left.if_bool() == *right.if_bool();
-    case Kind::kNumber:
-      return left.if_number()->value == right.if_number()->value;
-    case Kind::kString:
-      return *left.if_string() == *right.if_string();
-    default:
-      return ValueAccess::identity(left) == ValueAccess::identity(right);
+    case Kind::kBool: return *left.if_bool() == *right.if_bool();
+    case Kind::kNumber: return left.if_number()->value == right.if_number()->value;
+    case Kind::kString: return *left.if_string() == *right.if_string();
+    default: return ValueAccess::identity(left) == ValueAccess::identity(right);
   }
 }
 
@@ -320,17 +277,14 @@ bool apply_operator(CallContext& call, Operator op, const Value& left, const Val
 bool number_of(CallContext& call, const Value& value, double& result) {
   switch (kind_of(value)) {
     case Kind::kNumber:
-    case Kind::kBool:
-      return as_number(value, result);
+    case Kind::kBool: return as_number(value, result);
     case Kind::kArray: {
       std::string text;
       if (!append_raw(call, value, text)) return false;
       result = to_number(text);
       return true;
     }
-    default:
-      result = primitive_number(value);
-      return true;
+    default: result = primitive_number(value); return true;
   }
 }
 

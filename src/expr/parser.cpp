@@ -45,9 +45,7 @@ bool Parser::fail(std::string message) {
   return false;
 }
 
-std::size_t Parser::place() const {
-  return at_end() ? source_.size() : tokens_.list[at_].begin;
-}
+std::size_t Parser::place() const { return at_end() ? source_.size() : tokens_.list[at_].begin; }
 
 bool Parser::is_identifier(std::string_view name, std::size_t ahead) const {
   if (at_ + ahead >= tokens_.list.size()) return false;
@@ -494,23 +492,17 @@ NodeId Parser::primary() {
   if (at_end()) return unexpected();
   const std::size_t begin = place();
   switch (token().kind) {
-    case TokenKind::kNumber:
-      return number_literal();
-    case TokenKind::kString:
-      return string_literal();
+    case TokenKind::kNumber: return number_literal();
+    case TokenKind::kString: return string_literal();
     case TokenKind::kIdentifier: {
       const NameId name = ast_.intern(text(token()));
       ++at_;
       return add(NodeKind::kName, name, begin);
     }
-    case TokenKind::kOpenParen:
-      return parenthesized();
-    case TokenKind::kOpenBracket:
-      return list_literal();
-    case TokenKind::kOpenBrace:
-      return object_literal();
-    default:
-      return unexpected();
+    case TokenKind::kOpenParen: return parenthesized();
+    case TokenKind::kOpenBracket: return list_literal();
+    case TokenKind::kOpenBrace: return object_literal();
+    default: return unexpected();
   }
 }
 

@@ -76,15 +76,9 @@ class JsonPrinter {
   bool print(const Value& value, std::size_t depth, bool& textless) {
     textless = false;
     switch (kind_of(value)) {
-      case Kind::kUndefined:
-        out_ += format_.undefined_is_null ? "null" : "undefined";
-        return true;
-      case Kind::kNull:
-        out_ += "null";
-        return true;
-      case Kind::kBool:
-        out_ += *value.if_bool() ? "true" : "false";
-        return true;
+      case Kind::kUndefined: out_ += format_.undefined_is_null ? "null" : "undefined"; return true;
+      case Kind::kNull: out_ += "null"; return true;
+      case Kind::kBool: out_ += *value.if_bool() ? "true" : "false"; return true;
       case Kind::kNumber:
         if (std::isfinite(value.if_number()->value)) {
           append_number(out_, value.if_number()->value);
@@ -99,8 +93,7 @@ class JsonPrinter {
         if (textless) return true;
         append_json_text(out_, *value.if_string(), format_.ascii);
         return call_.charge_text(value.if_string()->size());
-      default:
-        break;
+      default: break;
     }
     if (!call_.charge(1)) return false;
     if (depth >= kDeepest) return call_.fail_depth();
@@ -181,12 +174,8 @@ bool append_json(CallContext& call, const Value& value, const JsonFormat& format
 bool append_printed(CallContext& call, const Value& value, std::string& out) {
   switch (kind_of(value)) {
     case Kind::kUndefined:
-    case Kind::kNull:
-      out += "undefined";
-      return true;
-    case Kind::kBool:
-      out += *value.if_bool() ? "true" : "false";
-      return true;
+    case Kind::kNull: out += "undefined"; return true;
+    case Kind::kBool: out += *value.if_bool() ? "true" : "false"; return true;
     case Kind::kNumber:
       append_tagged_number(out, value.if_number()->value, value.if_number()->is_float);
       return true;
@@ -200,29 +189,21 @@ bool append_printed(CallContext& call, const Value& value, std::string& out) {
       bool textless = false;
       return append_json(call, value, format, out, textless);
     }
-    case Kind::kFunction:
-      return call.fail("a function cannot be printed");
-    case Kind::kHole:
-      return call.fail("an empty place cannot be printed");
+    case Kind::kFunction: return call.fail("a function cannot be printed");
+    case Kind::kHole: return call.fail("an empty place cannot be printed");
   }
   return false;
 }
 
 bool append_raw(CallContext& call, const Value& value, std::string& out) {
   switch (kind_of(value)) {
-    case Kind::kNumber:
-      append_number(out, value.if_number()->value);
-      return true;
-    case Kind::kArray:
-      break;
-    case Kind::kObject:
-      out += "[object Map]";
-      return true;
+    case Kind::kNumber: append_number(out, value.if_number()->value); return true;
+    case Kind::kArray: break;
+    case Kind::kObject: out += "[object Map]"; return true;
     case Kind::kString:
       if (value.if_string() == nullptr) return call.fail("a string without text cannot be joined");
       [[fallthrough]];
-    default:
-      return append_printed(call, value, out);
+    default: return append_printed(call, value, out);
   }
   const std::vector<Value>& items = value.if_array()->items;
   if (!call.charge(items.size())) return false;

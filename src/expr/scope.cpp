@@ -24,9 +24,7 @@ void Scope::set(std::string_view name, Value value) {
   names_.emplace_back(std::string(name), std::move(value));
 }
 
-const Value* Scope::find(std::string_view name) const {
-  return find(name, name_hash(name));
-}
+const Value* Scope::find(std::string_view name) const { return find(name, name_hash(name)); }
 
 const Value* Scope::find(std::string_view name, std::uint64_t hash) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {

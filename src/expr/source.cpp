@@ -14,9 +14,7 @@
 namespace wgk::expr {
 namespace {
 
-bool is_block_mark(char c) {
-  return c == '#' || c == '%' || c == '-';
-}
+bool is_block_mark(char c) { return c == '#' || c == '%' || c == '-'; }
 
 // Bytes of the line terminator that ends before `at` (LF, CR, U+2028, U+2029).
 bool is_line_start(std::string_view text, std::size_t at) {

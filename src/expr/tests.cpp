@@ -63,59 +63,29 @@ bool apply_test(CallContext& call, Test test, std::string_view name, const Value
     return call.fail("a string without text has no case");
   }
   switch (test) {
-    case Test::kUnknown:
-      return call.fail("unknown test '" + std::string(name) + "'");
-    case Test::kOdd:
-      return parity(call, name, operand, true, result);
-    case Test::kEven:
-      return parity(call, name, operand, false, result);
-    case Test::kEqual:
-      return equality(call, name, operand, argument, result);
-    case Test::kBoolean:
-      result = flag != nullptr;
-      break;
-    case Test::kCallable:
-      result = kind == Kind::kFunction;
-      break;
-    case Test::kDefined:
-      result = kind != Kind::kUndefined;
-      break;
-    case Test::kUndefined:
-      result = kind == Kind::kUndefined;
-      break;
-    case Test::kFalse:
-      result = flag != nullptr && !*flag;
-      break;
-    case Test::kTrue:
-      result = flag != nullptr && *flag;
-      break;
-    case Test::kInteger:
-      result = is_int(operand);
-      break;
-    case Test::kNumber:
-      result = kind == Kind::kNumber;
-      break;
+    case Test::kUnknown: return call.fail("unknown test '" + std::string(name) + "'");
+    case Test::kOdd: return parity(call, name, operand, true, result);
+    case Test::kEven: return parity(call, name, operand, false, result);
+    case Test::kEqual: return equality(call, name, operand, argument, result);
+    case Test::kBoolean: result = flag != nullptr; break;
+    case Test::kCallable: result = kind == Kind::kFunction; break;
+    case Test::kDefined: result = kind != Kind::kUndefined; break;
+    case Test::kUndefined: result = kind == Kind::kUndefined; break;
+    case Test::kFalse: result = flag != nullptr && !*flag; break;
+    case Test::kTrue: result = flag != nullptr && *flag; break;
+    case Test::kInteger: result = is_int(operand); break;
+    case Test::kNumber: result = kind == Kind::kNumber; break;
     case Test::kIterable:
       result = kind == Kind::kString || (array != nullptr && !array->is_tuple);
       break;
     case Test::kSequence:
       result = kind == Kind::kString || kind == Kind::kArray || is_map(operand);
       break;
-    case Test::kMapping:
-      result = is_map(operand);
-      break;
-    case Test::kNone:
-      result = kind == Kind::kNull;
-      break;
-    case Test::kString:
-      result = kind == Kind::kString;
-      break;
-    case Test::kLower:
-      result = has_case(operand, false);
-      break;
-    case Test::kUpper:
-      result = has_case(operand, true);
-      break;
+    case Test::kMapping: result = is_map(operand); break;
+    case Test::kNone: result = kind == Kind::kNull; break;
+    case Test::kString: result = kind == Kind::kString; break;
+    case Test::kLower: result = has_case(operand, false); break;
+    case Test::kUpper: result = has_case(operand, true); break;
   }
   return true;
 }

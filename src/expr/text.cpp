@@ -21,18 +21,12 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-char upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-}
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 std::uint32_t byte(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
@@ -42,15 +36,13 @@ std::uint32_t byte(std::string_view text, std::size_t at) {
 std::uint32_t code_point(std::string_view text, std::size_t at) {
   const std::uint32_t first = byte(text, at);
   switch (code_point_length(text, at)) {
-    case 2:
-      return ((first & 31U) << 6) | (byte(text, at + 1) & 63U);
+    case 2: return ((first & 31U) << 6) | (byte(text, at + 1) & 63U);
     case 3:
       return ((first & 15U) << 12) | ((byte(text, at + 1) & 63U) << 6) | (byte(text, at + 2) & 63U);
     case 4:
       return ((first & 7U) << 18) | ((byte(text, at + 1) & 63U) << 12) |
              ((byte(text, at + 2) & 63U) << 6) | (byte(text, at + 3) & 63U);
-    default:
-      return first;
+    default: return first;
   }
 }
 
@@ -156,18 +148,15 @@ std::size_t space_length(std::string_view text, std::size_t at) {
   if (c == ' ' || (c >= '\t' && c <= '\r')) return 1;
   if (static_cast<unsigned char>(c) < 0xc2) return 0;
   switch (code_point(text, at)) {
-    case 0xa0:
-      return 2;
+    case 0xa0: return 2;
     case 0x1680:
     case 0x2028:
     case 0x2029:
     case 0x202f:
     case 0x205f:
     case 0x3000:
-    case 0xfeff:
-      return 3;
-    default:
-      break;
+    case 0xfeff: return 3;
+    default: break;
   }
   const std::uint32_t point = code_point(text, at);
   return point >= 0x2000 && point <= 0x200a ? 3 : 0;
@@ -314,9 +303,7 @@ double parse_float(std::string_view text) {
   return end == 0 ? kNaN : decimal_value(text.substr(0, end));
 }
 
-double parse_literal(std::string_view digits) {
-  return decimal_value(digits);
-}
+double parse_literal(std::string_view digits) { return decimal_value(digits); }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to,
                      double count) {

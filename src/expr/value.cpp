@@ -20,11 +20,12 @@ namespace {
 
 // Keeps only what nobody else holds and what holds more values.
 void keep_for_later(Value& value, std::vector<Value>& later) {
-  const auto* array = ValueAccess::array(value);
-  const auto* object = ValueAccess::object(value);
-  const bool sole = (array != nullptr && array->use_count() == 1 && !(*array)->items.empty()) ||
-                    (object != nullptr && object->use_count() == 1 && !(*object)->members.empty());
-  if (sole) later.push_back(std::move(value));
+  if (ValueAccess::owners(value) != 1) return;
+  const Array* array = value.if_array();
+  const Object* object = value.if_object();
+  const bool holds = (array != nullptr && !array->items.empty()) ||
+                     (object != nullptr && !object->members.empty());
+  if (holds) later.push_back(std::move(value));
 }
 
 // Takes values apart level by level instead of by nested destructors.
@@ -32,10 +33,10 @@ void dismantle(std::vector<Value>& later) {
   while (!later.empty()) {
     const Value value = std::move(later.back());
     later.pop_back();
-    if (const auto* array = ValueAccess::array(value)) {
-      for (Value& item : (*array)->items) keep_for_later(item, later);
-    } else if (const auto* object = ValueAccess::object(value)) {
-      for (auto& member : (*object)->members) keep_for_later(member.second, later);
+    if (Array* array = ValueAccess::array(value)) {
+      for (Value& item : array->items) keep_for_later(item, later);
+    } else if (Object* object = ValueAccess::object(value)) {
+      for (auto& member : object->members) keep_for_later(member.second, later);
     }
   }
 }
@@ -89,10 +90,6 @@ void Object::set(std::string_view key, Value value) {
     }
   }
   members.emplace_back(std::string(key), std::move(value));
-}
-
-Value Value::plain(double value) {
-  return Value(Number{value, !(std::isfinite(value) && value == std::trunc(value))});
 }
 
 Value Value::list(std::vector<Value> items) {

@@ -3,6 +3,7 @@
 // b.4).
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "wgk/error.h"
@@ -38,56 +38,93 @@ struct Hole {
 };
 // An IEEE double with the engine's tag: floats that are integral print with ".0".
 struct Number {
-  double value;
-  bool is_float;
+  double value = 0;
+  bool is_float = false;
+};
+
+// What a value is.
+enum class Kind : std::uint8_t {
+  kUndefined,
+  kNull,
+  kBool,
+  kNumber,
+  kString,
+  kArray,
+  kObject,
+  kFunction,
+  kHole
 };
 
 class Value {
  public:
   Value() = default;  // undefined
-  Value(Null) : data_(Null{}) {}
-  Value(Hole) : data_(Hole{}) {}
+  Value(Null) : kind_(Kind::kNull) {}
+  Value(Hole) : kind_(Kind::kHole) {}
   template <std::same_as<bool> B>
-  Value(B value) : data_(value) {}
+  Value(B value) : kind_(Kind::kBool), flag_(value) {}
   // As `plain`.
   template <class N>
     requires(std::is_arithmetic_v<N> && !std::same_as<N, bool>)
   Value(N value) : Value(plain(static_cast<double>(value))) {}
-  Value(Number value) : data_(value) {}
-  Value(std::string value) : data_(std::make_shared<const std::string>(std::move(value))) {}
+  Value(Number value) : kind_(Kind::kNumber), number_(value) {}
+  Value(std::string value)
+      : kind_(Kind::kString), shared_(std::make_shared<const std::string>(std::move(value))) {}
   Value(std::string_view value) : Value(std::string(value)) {}
   Value(const char* value) : Value(std::string(value)) {}
-  Value(std::shared_ptr<Array> value) : data_(std::move(value)) {}
-  Value(std::shared_ptr<Object> value) : data_(std::move(value)) {}
-  Value(std::shared_ptr<const Function> value) : data_(std::move(value)) {}
+  Value(std::shared_ptr<Array> value) : kind_(Kind::kArray), shared_(std::move(value)) {}
+  Value(std::shared_ptr<Object> value) : kind_(Kind::kObject), shared_(std::move(value)) {}
+  Value(std::shared_ptr<const Function> value)
+      : kind_(Kind::kFunction), shared_(std::move(value)) {}
+
+  Value(const Value&) = default;
+  Value& operator=(const Value&) = default;
+  // What was moved from is undefined.
+  Value(Value&& other) noexcept
+      : kind_(std::exchange(other.kind_, Kind::kUndefined)),
+        flag_(other.flag_),
+        number_(other.number_),
+        shared_(std::move(other.shared_)) {}
+  Value& operator=(Value&& other) noexcept {
+    kind_ = std::exchange(other.kind_, Kind::kUndefined);
+    flag_ = other.flag_;
+    number_ = other.number_;
+    shared_ = std::move(other.shared_);
+    return *this;
+  }
+  ~Value() = default;
 
   static Value integer(double value) { return Value(Number{value, false}); }
   // As plain numbers are tagged when they enter the engine: integral ones are ints.
-  static Value plain(double value);
+  static Value plain(double value) {
+    const bool integral = value - value == 0 && value == std::trunc(value);
+    return Value(Number{value, !integral});
+  }
   static Value list(std::vector<Value> items);
   static Value dims(std::span<const std::int64_t> shape);
   static Value object(std::vector<std::pair<std::string, Value>> members);
   static Value from_json(const Json& json);
-
-  bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }
-  bool is_null() const { return std::holds_alternative<Null>(data_); }
-  bool is_hole() const { return std::holds_alternative<Hole>(data_); }
-  // Strings, the text-less one included (an index beyond a string: it prints "undefined" and is
-  // undefined outside the engine).
-  bool is_string() const {
-    return std::holds_alternative<std::shared_ptr<const std::string>>(data_);
-  }
+  // A string without text (an index beyond a string gives it): it prints "undefined", and is
+  // undefined outside of the engine.
   static Value textless_string() {
     Value value;
-    value.data_ = std::shared_ptr<const std::string>();
+    value.kind_ = Kind::kString;
     return value;
   }
-  const bool* if_bool() const { return std::get_if<bool>(&data_); }
-  const Number* if_number() const { return std::get_if<Number>(&data_); }
-  const std::string* if_string() const { return target<const std::string>(); }
-  const Array* if_array() const { return target<Array>(); }
-  const Object* if_object() const { return target<Object>(); }
-  const Function* if_function() const { return target<const Function>(); }
+
+  Kind kind() const { return kind_; }
+  bool is_undefined() const { return kind_ == Kind::kUndefined; }
+  bool is_null() const { return kind_ == Kind::kNull; }
+  bool is_hole() const { return kind_ == Kind::kHole; }
+  // Strings, the one without text included.
+  bool is_string() const { return kind_ == Kind::kString; }
+
+  // Each is null when the value is of another kind.
+  const bool* if_bool() const { return kind_ == Kind::kBool ? &flag_ : nullptr; }
+  const Number* if_number() const { return kind_ == Kind::kNumber ? &number_ : nullptr; }
+  const std::string* if_string() const { return target<const std::string>(Kind::kString); }
+  const Array* if_array() const { return target<const Array>(Kind::kArray); }
+  const Object* if_object() const { return target<const Object>(Kind::kObject); }
+  const Function* if_function() const { return target<const Function>(Kind::kFunction); }
 
   // The value as it leaves the engine ("plain"): tags gone (integral floats become ints), tuples
   // are lists, deep. Lists and objects are always copies, so they equal no other list.
@@ -98,15 +135,14 @@ class Value {
  private:
   friend struct ValueAccess;
   template <class T>
-  T* target() const {
-    const std::shared_ptr<T>* pointer = std::get_if<std::shared_ptr<T>>(&data_);
-    return pointer == nullptr ? nullptr : pointer->get();
+  T* target(Kind kind) const {
+    return kind_ == kind ? static_cast<T*>(shared_.get()) : nullptr;
   }
 
-  std::variant<Undefined, Null, bool, Number, std::shared_ptr<const std::string>,
-               std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<const Function>,
-               Hole>
-      data_;
+  Kind kind_ = Kind::kUndefined;
+  bool flag_ = false;
+  Number number_{};
+  std::shared_ptr<const void> shared_;  // of strings, lists, objects and functions
 };
 
 // Destruction of lists and objects is not recursive: a template can nest them as deep as it likes.

@@ -7,44 +7,29 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "expr/value.h"
 
 namespace wgk::expr {
 
-// In the order of the alternatives of Value.
-enum class Kind : std::uint8_t {
-  kUndefined,
-  kNull,
-  kBool,
-  kNumber,
-  kString,
-  kArray,
-  kObject,
-  kFunction,
-  kHole
-};
-
+// The engine alone changes values: those it made, and namespaces.
 struct ValueAccess {
-  static Kind kind(const Value& value) { return static_cast<Kind>(value.data_.index()); }
-  static const std::shared_ptr<Array>* array(const Value& value) {
-    return std::get_if<std::shared_ptr<Array>>(&value.data_);
+  // How many values share the list, object or text.
+  static long owners(const Value& value) { return value.shared_.use_count(); }
+  static Array* array(const Value& value) { return const_cast<Array*>(value.if_array()); }
+  static Object* object(const Value& value) { return const_cast<Object*>(value.if_object()); }
+  static std::shared_ptr<Object> shared_object(const Value& value) {
+    return std::const_pointer_cast<Object>(std::static_pointer_cast<const Object>(value.shared_));
   }
-  static const std::shared_ptr<Object>* object(const Value& value) {
-    return std::get_if<std::shared_ptr<Object>>(&value.data_);
-  }
-  // Address of the shared part of a list, object or function: its identity.
+  // Address of the shared part of a list, object or function: its identity; null for other kinds.
   static const void* identity(const Value& value) {
-    if (const auto* array = ValueAccess::array(value)) return array->get();
-    if (const auto* object = ValueAccess::object(value)) return object->get();
-    return value.if_function();
+    const bool shares = value.kind() == Kind::kArray || value.kind() == Kind::kObject ||
+                        value.kind() == Kind::kFunction;
+    return shares ? value.shared_.get() : nullptr;
   }
 };
 
-inline Kind kind_of(const Value& value) {
-  return ValueAccess::kind(value);
-}
+inline Kind kind_of(const Value& value) { return value.kind(); }
 
 // The raw value behind it is JavaScript's undefined: null, undefined, and the string without text.
 inline bool is_nullish(const Value& value) {

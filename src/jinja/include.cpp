@@ -13,12 +13,8 @@
 namespace wgk::jinja {
 namespace {
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-bool is_space(char c) {
-  return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
 struct Include {
   std::size_t begin;  // with what is swallowed around it

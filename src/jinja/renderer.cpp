@@ -90,40 +90,25 @@ bool Renderer::run_statement(StatementId id) {
   if (!charge(1) || !enter()) return false;
   bool success = true;
   switch (statement.kind) {
-    case StatementKind::kText:
-      break;
+    case StatementKind::kText: break;
     case StatementKind::kPrint: {
       Value value;
       success = evaluate(statement.node, value) && print(value);
       break;
     }
-    case StatementKind::kSet:
-      success = run_set(statement);
-      break;
-    case StatementKind::kIf:
-      success = run_if(statement);
-      break;
-    case StatementKind::kFor:
-      success = run_for(statement);
-      break;
-    case StatementKind::kMacro:
-      define_macro(id);
-      break;
-    case StatementKind::kCall:
-      success = run_call(id);
-      break;
+    case StatementKind::kSet: success = run_set(statement); break;
+    case StatementKind::kIf: success = run_if(statement); break;
+    case StatementKind::kFor: success = run_for(statement); break;
+    case StatementKind::kMacro: define_macro(id); break;
+    case StatementKind::kCall: success = run_call(id); break;
     case StatementKind::kFilter: {
       Value text;
       success = capture(statement.body, text) &&
                 apply_filter(tree_.ast.filters[statement.filter], text) && print(text);
       break;
     }
-    case StatementKind::kBreak:
-      success = interrupt(Signal::kBreak);
-      break;
-    case StatementKind::kContinue:
-      success = interrupt(Signal::kContinue);
-      break;
+    case StatementKind::kBreak: success = interrupt(Signal::kBreak); break;
+    case StatementKind::kContinue: success = interrupt(Signal::kContinue); break;
   }
   leave();
   return success && check_output();
@@ -182,20 +167,21 @@ bool Renderer::assign_member(const Statement& statement, const Value& value) {
   Value owner;
   if (!evaluate(statement.owner, owner)) return false;
   place_ = statement.begin;
-  const std::shared_ptr<Object>* space = expr::ValueAccess::object(owner);
-  if (space == nullptr || (*space)->kind != Object::Kind::kNamespace) {
+  const Object* found = owner.if_object();
+  if (found == nullptr || found->kind != Object::Kind::kNamespace) {
     return fail("members of a namespace can be set only, not of " +
                 std::string(expr::kind_name(owner)));
   }
   if (statement.name == kNothing) return fail("a member is set by its name only");
+  const std::shared_ptr<Object> space = expr::ValueAccess::shared_object(owner);
   const bool may_hold_itself = expr::ValueAccess::identity(value) != nullptr;
   if (may_hold_itself &&
-      std::find(namespaces_.begin(), namespaces_.end(), *space) == namespaces_.end()) {
+      std::find(namespaces_.begin(), namespaces_.end(), space) == namespaces_.end()) {
     if (!charge(namespaces_.size() / 8 + 16)) return false;
-    namespaces_.push_back(*space);
+    namespaces_.push_back(space);
   }
-  (*space)->set(ast_.names[statement.name].text, value);
-  return charge((*space)->members.size() / 8);
+  space->set(ast_.names[statement.name].text, value);
+  return charge(space->members.size() / 8);
 }
 
 bool Renderer::run_if(const Statement& statement) {

@@ -60,12 +60,8 @@ Result<Template> Template::load(std::string_view path, const Loader& loader,
   return from_expanded(std::move(*expanded), limits);
 }
 
-const std::vector<std::string>& Template::free_names() const {
-  return parsed_->free_names;
-}
-const std::vector<std::string>& Template::assigned_names() const {
-  return parsed_->assigned_names;
-}
+const std::vector<std::string>& Template::free_names() const { return parsed_->free_names; }
+const std::vector<std::string>& Template::assigned_names() const { return parsed_->assigned_names; }
 
 Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits, ListStyle lists) const {
   const Tree& tree = parsed_->tree;

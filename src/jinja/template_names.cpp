@@ -88,9 +88,7 @@ class SpecialSearch {
 
   void visit(const Statement& statement) {
     switch (statement.kind) {
-      case StatementKind::kPrint:
-        visit_node(statement.node);
-        break;
+      case StatementKind::kPrint: visit_node(statement.node); break;
       case StatementKind::kSet:
         declare_target(statement.target);
         visit_node(statement.node);
@@ -103,9 +101,7 @@ class SpecialSearch {
         }
         visit(statement.otherwise);
         break;
-      case StatementKind::kFor:
-        visit_loop(statement);
-        break;
+      case StatementKind::kFor: visit_loop(statement); break;
       case StatementKind::kMacro:
         declare_parameters(statement);
         visit_defaults(statement);
@@ -124,8 +120,7 @@ class SpecialSearch {
         visit(statement.body);
         visit_node(tree_.ast.filters[statement.filter].whole);
         break;
-      default:
-        break;
+      default: break;
     }
   }
 
@@ -200,21 +195,15 @@ class OuterNames {
 
   void visit(const Statement& statement, Names& known) {
     switch (statement.kind) {
-      case StatementKind::kPrint:
-        read(statement.node, known);
-        break;
+      case StatementKind::kPrint: read(statement.node, known); break;
       case StatementKind::kSet:
         read(statement.node, known);
         visit(statement.body, known);
         read(statement.owner, known);
         target_names(tree_.ast, statement.target, known);
         break;
-      case StatementKind::kIf:
-        visit_if(statement, known);
-        break;
-      case StatementKind::kFor:
-        visit_loop(statement, known);
-        break;
+      case StatementKind::kIf: visit_if(statement, known); break;
+      case StatementKind::kFor: visit_loop(statement, known); break;
       case StatementKind::kMacro: {
         Names inside = known;
         visit_parameters(statement, inside);
@@ -237,8 +226,7 @@ class OuterNames {
         visit(statement.body, known);
         read(tree_.ast.filters[statement.filter].whole, known);
         break;
-      default:
-        break;
+      default: break;
     }
   }
 
@@ -296,9 +284,7 @@ std::pair<bool, bool> special_arguments(const Tree& tree, const Statement& macro
   return SpecialSearch(tree).run(macro);
 }
 
-std::vector<std::string_view> outer_names(const Tree& tree) {
-  return OuterNames(tree).run();
-}
+std::vector<std::string_view> outer_names(const Tree& tree) { return OuterNames(tree).run(); }
 
 std::vector<std::string_view> assigned_names(const Tree& tree) {
   std::vector<NameId> ids;

@@ -58,9 +58,7 @@ class TemplateParser {
     if (parser_.at_end()) return parser_.fail("unexpected end of the template");
     Statement statement{StatementKind::kText, static_cast<std::uint32_t>(parser_.place())};
     switch (parser_.token().kind) {
-      case TokenKind::kComment:
-        parser_.advance();
-        return true;
+      case TokenKind::kComment: parser_.advance(); return true;
       case TokenKind::kText:
         statement.end = parser_.token().end;
         parser_.advance();
