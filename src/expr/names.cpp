@@ -84,6 +84,10 @@ void collect_names(const Ast& ast, NodeId node, std::vector<NameUse>& uses) {
   Collector(ast, uses).visit(node);
 }
 
+void collect_names(const Ast& ast, const FilterUse& filter, std::vector<NameUse>& uses) {
+  Collector(ast, uses).visit_filter(filter);
+}
+
 const Value* literal_name(std::string_view name) {
   static const Value kTrue(true);
   static const Value kFalse(false);

@@ -16,6 +16,8 @@ struct NameUse {
 
 // In the order of the source. Names of members, filters, tests and keywords are none.
 void collect_names(const Ast& ast, NodeId node, std::vector<NameUse>& uses);
+// The same of the arguments of a filter.
+void collect_names(const Ast& ast, const FilterUse& filter, std::vector<NameUse>& uses);
 
 // The value of true, false, none and their capitalised forms; null for other names.
 const Value* literal_name(std::string_view name);

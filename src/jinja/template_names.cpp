@@ -13,7 +13,6 @@
 namespace wgk::jinja {
 namespace {
 
-using expr::kNothing;
 using expr::NameId;
 using expr::NodeId;
 using expr::NodeKind;
@@ -65,7 +64,8 @@ class SpecialSearch {
     }
   }
 
-  void visit_node(NodeId node) {
+  template <class Part>  // a node or a filter
+  void visit_node(const Part& node) {
     std::vector<expr::NameUse> uses;
     expr::collect_names(tree_.ast, node, uses);
     for (const expr::NameUse& use : uses) {
@@ -118,7 +118,7 @@ class SpecialSearch {
         break;
       case StatementKind::kFilter:
         visit(statement.body);
-        visit_node(tree_.ast.filters[statement.filter].whole);
+        visit_node(tree_.ast.filters[statement.filter]);
         break;
       default: break;
     }
@@ -154,8 +154,8 @@ class OuterNames {
  private:
   using Names = std::vector<NameId>;
 
-  void read(NodeId node, const Names& known) {
-    if (node == kNothing) return;
+  template <class Part>  // a node or a filter
+  void read(const Part& node, const Names& known) {
     std::vector<expr::NameUse> uses;
     expr::collect_names(tree_.ast, node, uses);
     for (const expr::NameUse& use : uses) {
@@ -224,7 +224,7 @@ class OuterNames {
       }
       case StatementKind::kFilter:
         visit(statement.body, known);
-        read(tree_.ast.filters[statement.filter].whole, known);
+        read(tree_.ast.filters[statement.filter], known);
         break;
       default: break;
     }
