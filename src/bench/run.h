@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times the cases of packages on one device and reports them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/report.h"
+#include "bench/timer.h"
+#include "bench/workload.h"
+#include "gpu/executor.h"
+#include "wgk/device.h"
+#include "wgk/error.h"
+
+namespace wgk::bench {
+
+// A package and its benchmark cases.
+struct Subject {
+  std::shared_ptr<const package::Package> package;
+  std::vector<package::BenchCase> benches;
+};
+
+struct RunOptions {
+  std::string case_pattern;                 // a glob; empty: all
+  std::vector<std::string> tags;            // cases that have each of these
+  std::vector<std::string> variants;        // each of these, "all" for every one that accepts the case; empty: the selected one
+  std::vector<NamedJson> settings = {{}};   // of tunables: each is timed
+  bool cold = true, hot = false;
+  bool floors = false;                      // beside each case a kernel that only streams as many bytes, interleaved with it
+  bool compare = false;                     // interleave the contenders of a case and report the ratios to the first
+  double cache_bytes = 0;                   // last-level cache that cold figures rotate past; 0: what is known of the device
+  TimerOptions timer;
+};
+
+// Called after each measurement, for progress.
+using Progress = std::function<void(const Measurement&)>;
+
+// The cases of `subject`; with `against` the same cases on that package too, interleaved. A case that cannot be timed is a measurement with
+// an error; the error of the result is for what stops everything (the device).
+Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against, const RunOptions& options,
+                   const Progress& progress);
+
+// The size of the last-level cache of a device as far as it is known: CPUs from the system, GPUs by their names, else 64 MiB.
+double known_cache_bytes(const AdapterDescription& adapter);
+
+}  // namespace wgk::bench

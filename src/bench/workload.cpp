@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/workload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <format>
+
+#include "base/try.h"
+#include "gpu/transfer.h"
+#include "package/case_data.h"
+#include "plan/encode.h"
+#include "plan/session.h"
+#include "reference/oracle.h"
+#include "reference/sample.h"
+#include "verify/compare.h"
+#include "verify/expected.h"
+
+namespace wgk::bench {
+namespace {
+
+constexpr std::size_t kCheckedElements = std::size_t{1} << 20;   // of a tensor; larger calls are checked on a part
+constexpr std::uint64_t kUploadAhead = std::uint64_t{256} << 20; // bytes queued before waiting
+
+// Wide enough for any rounding that operators state; timings are refused for wrong results, not for inexact ones.
+package::Expectation expectation(DType dtype) {
+  package::Expectation expected;
+  if (dtype == DType::f32) expected.tolerance = {1e-4, 1e-4};
+  if (dtype == DType::f16) expected.tolerance = {5e-3, 5e-3};
+  return expected;
+}
+
+NamedJson merged(NamedJson base, const NamedJson& over) {
+  for (const auto& [name, value] : over) {
+    const auto found = std::ranges::find(base, name, &std::pair<std::string, Json>::first);
+    if (found == base.end()) {
+      base.emplace_back(name, value);
+    } else {
+      found->second = value;
+    }
+  }
+  return base;
+}
+
+std::vector<std::byte> gather(std::span<const std::byte> data, std::size_t width,
+                              const std::vector<std::pair<std::size_t, std::size_t>>& ranges) {
+  std::vector<std::byte> result;
+  for (const auto& [begin, end] : ranges) {
+    const auto part = data.subspan(begin * width, (end - begin) * width);
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
+// The smaller call of which the oracle is asked.
+verify::Call part_of(const verify::Call& call, const reference::Sample& sample) {
+  verify::Call part = call;
+  for (const reference::Part& input : sample.inputs) {
+    for (auto& [port, array] : part.inputs) {
+      if (port != input.port) continue;
+      array = {array.dtype, input.shape, gather(verify::find_array(call.inputs, port)->data, host_bytes(array.dtype), input.ranges)};
+    }
+  }
+  return part;
+}
+
+double profile_sum(const Plan& plan, std::initializer_list<std::string_view> names) {
+  double sum = 0;
+  for (const PlanPass& pass : plan.passes) {
+    for (const auto& [name, value] : pass.profile) {
+      if (std::ranges::contains(names, name) && value.is_number()) sum += *value.if_number();
+    }
+  }
+  return sum;
+}
+
+// Outputs and in-place tensors of a finished run, as host arrays.
+Result<verify::Arrays> read_outputs(const gpu::Bound& bound) {
+  const Plan& plan = bound.prepared().plan();
+  std::vector<gpu::Slice> slices;
+  std::vector<const PlanTensor*> tensors;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (!plan.tensors[i].is_output) continue;
+    tensors.push_back(&plan.tensors[i]);
+    slices.push_back({bound.tensors()[i].buffer, bound.tensors()[i].offset, plan.tensors[i].byte_length});
+  }
+  WGK_ASSIGN(const auto back, gpu::ReadBack::make(bound.prepared().context(), slices));
+  WGK_TRY(back->submit());
+  WGK_TRY(back->start());
+  WGK_TRY(back->wait());
+  verify::Arrays arrays;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    WGK_ASSIGN(const std::uint64_t bytes, planning::host_byte_length(*tensors[i]));
+    verify::Array array{tensors[i]->dtype, tensors[i]->shape, std::vector<std::byte>(bytes)};
+    WGK_TRY(planning::decode(back->data(i), *tensors[i], array.data));
+    arrays.emplace_back(tensors[i]->port, std::move(array));
+  }
+  return arrays;
+}
+
+}  // namespace
+
+struct Workload::Answer {
+  verify::Arrays wanted;
+  std::optional<reference::Sample> sample;
+};
+
+Result<Workload> Workload::make(const package::Package& package, const package::BenchCase& bench) {
+  package::TestCase test;
+  static_cast<package::CaseRequest&>(test) = bench;
+  for (const std::string& port : bench.outputs) test.outputs.emplace_back(port, package::Expectation{});
+  Workload workload;
+  workload.bench_ = &bench;
+  WGK_ASSIGN(workload.call_, verify::make_call(package, test));
+  return workload;
+}
+
+Request Workload::request(const std::string& variant, const NamedJson& tunables) const {
+  Request request = verify::make_request(call_);
+  request.variant = variant;
+  request.tunables = merged(std::move(request.tunables), tunables);
+  return request;
+}
+
+Result<std::shared_ptr<const Plan>> Workload::plan(const package::Package& package, const DeviceCaps& caps, const std::string& variant,
+                                                   const NamedJson& tunables) const {
+  WGK_ASSIGN(Plan made, wgk::plan(package, request(variant, tunables), caps));
+  return std::make_shared<const Plan>(std::move(made));
+}
+
+std::vector<std::string> Workload::accepting(const package::Package& package, const DeviceCaps& caps, const NamedJson& tunables) const {
+  std::vector<std::string> accepted;
+  for (const VariantDecision& decision : explain(package, request("", tunables), caps).decisions) {
+    if (decision.verdict == "selected" || decision.verdict == "eligible" || decision.verdict == "demoted") accepted.push_back(decision.id);
+  }
+  return accepted;
+}
+
+Result<LeastWork> Workload::least_work(const package::Package& package, const DeviceCaps& caps, const Plan& plan) const {
+  const PlanOptions options;
+  const planning::Site site(package, caps, options, nullptr);
+  const Request asked = request("", {});
+  const planning::Session session(site, asked);
+  const auto number = [&](const std::optional<expr::Rule>& rule, double otherwise) -> Result<double> {
+    if (!rule) return otherwise;
+    WGK_ASSIGN(const expr::Value value, session.evaluate(*rule));
+    if (value.if_number() == nullptr) return failure("package/cases", "bytes and flops of '" + bench_->name + "' must be numbers");
+    return value.if_number()->value;
+  };
+  LeastWork work;
+  WGK_ASSIGN(work.bytes, number(bench_->bytes, profile_sum(plan, {"bytesMoved", "bytes"})));
+  WGK_ASSIGN(work.flops, number(bench_->flops, profile_sum(plan, {"flops"})));
+  return work;
+}
+
+Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prepared, std::size_t sets) const {
+  const gpu::Context& context = prepared->context();
+  const Plan& plan = prepared->plan();
+  std::vector<std::vector<std::byte>> data(plan.tensors.size());
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const verify::Array* array = plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
+    if (array == nullptr) continue;
+    WGK_ASSIGN(data[i], planning::encode(array->data, array->dtype, plan.tensors[i]));
+  }
+  WGK_ASSIGN(auto slices, make_arenas(context, plan, sets));
+  Rotation rotation;
+  std::uint64_t queued = 0;
+  for (auto& set : slices) {
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      if (data[i].empty()) continue;
+      WGK_TRY(gpu::write(context, set[i], data[i]));
+      queued += data[i].size();
+    }
+    WGK_ASSIGN(auto bound, gpu::Bound::make(prepared, std::move(set)));
+    rotation.push_back(std::move(bound));
+    if (queued > kUploadAhead) {
+      WGK_TRY(gpu::wait_for_queue(*context.device));
+      queued = 0;
+    }
+  }
+  return rotation;
+}
+
+Status Workload::upload(const gpu::Bound& bound) const {
+  const Plan& plan = bound.prepared().plan();
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const verify::Array* array = plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
+    if (array == nullptr) continue;
+    WGK_ASSIGN(const std::vector<std::byte> bytes, planning::encode(array->data, array->dtype, plan.tensors[i]));
+    WGK_TRY(gpu::write(bound.prepared().context(), bound.tensors()[i], bytes));
+  }
+  return {};
+}
+
+Result<std::optional<double>> Workload::check(const package::Package& package, const gpu::Bound& bound) const {
+  const std::string op_id = package.manifest.op_id();
+  if (reference::find_oracle(op_id) == nullptr) return std::nullopt;
+  if (answer_ == nullptr) {
+    Answer answer;
+    if (const reference::Sampler sampler = reference::find_sampler(op_id)) {
+      std::vector<std::pair<std::string, Shape>> shapes;
+      for (const auto& [port, array] : call_.inputs) shapes.emplace_back(port, array.shape);
+      answer.sample = sampler(shapes, kCheckedElements);
+    }
+    WGK_ASSIGN(answer.wanted, verify::ask_oracle(package, answer.sample ? part_of(call_, *answer.sample) : call_));
+    answer_ = std::make_shared<const Answer>(std::move(answer));
+  }
+  WGK_TRY(bound.submit());
+  WGK_ASSIGN(verify::Arrays got, read_outputs(bound));
+  double largest = 0;
+  for (auto& [port, array] : got) {
+    const verify::Array* wanted = verify::find_array(answer_->wanted, port);
+    if (wanted == nullptr) continue;
+    if (answer_->sample) {
+      const auto part = std::ranges::find(answer_->sample->outputs, port, &reference::Part::port);
+      if (part == answer_->sample->outputs.end()) continue;
+      array.data = gather(array.data, host_bytes(array.dtype), part->ranges);
+    }
+    const verify::Difference difference = verify::compare(array.dtype, array.data, wanted->data, expectation(array.dtype));
+    if (!difference.passes()) {
+      return failure("bench/wrong", std::format("'{}' of case '{}' is wrong: element {} is {}, wanted {}", port, bench_->name,
+                                                difference.index, difference.got, difference.wanted));
+    }
+    largest = std::max(largest, difference.multiple);
+  }
+  return largest;
+}
+
+}  // namespace wgk::bench

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case of bench.json with its data: planned for a contender, checked, and bound to as many sets of buffers as a timing takes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/timer.h"
+#include "gpu/executor.h"
+#include "package/cases.h"
+#include "package/package.h"
+#include "verify/engine.h"
+#include "wgk/device_caps.h"
+#include "wgk/error.h"
+#include "wgk/plan.h"
+
+namespace wgk::bench {
+
+using NamedJson = std::vector<std::pair<std::string, Json>>;
+
+// The least that any algorithm must move and compute for a case.
+struct LeastWork {
+  double bytes = 0, flops = 0;
+};
+
+class Workload {
+ public:
+  // Makes the data. `bench` must outlive the result.
+  static Result<Workload> make(const package::Package& package, const package::BenchCase& bench);
+
+  const package::BenchCase& bench() const { return *bench_; }
+
+  // The variants that accept the case, in the order of the manifest; demoted ones too.
+  std::vector<std::string> accepting(const package::Package& package, const DeviceCaps& caps,
+                                     const NamedJson& tunables) const;
+  // Plans for a variant (empty: the selected one), with tunables on top of the case's own.
+  Result<std::shared_ptr<const Plan>> plan(const package::Package& package, const DeviceCaps& caps,
+                                           const std::string& variant,
+                                           const NamedJson& tunables) const;
+  Request request(const std::string& variant, const NamedJson& tunables) const;
+  // By the case's expressions, else by the profile of the plan's passes.
+  Result<LeastWork> least_work(const package::Package& package, const DeviceCaps& caps,
+                               const Plan& plan) const;
+
+  // `sets` sets of buffers that all hold the case's inputs.
+  Result<Rotation> bind(const std::shared_ptr<const gpu::Prepared>& prepared,
+                        std::size_t sets) const;
+
+  // Writes the case's inputs into the buffers of `bound`.
+  Status upload(const gpu::Bound& bound) const;
+
+  // Runs `bound` once and compares what it wrote with the oracle, of large cases a part. The largest error in multiples of the tolerance;
+  // nothing when there is no oracle. Error "bench/wrong" when it is above 1.
+  Result<std::optional<double>> check(const package::Package& package,
+                                      const gpu::Bound& bound) const;
+
+
+ private:
+  Workload() = default;
+
+  const package::BenchCase* bench_ = nullptr;
+  verify::Call call_;
+  // What the oracle says, of the whole or of a part, and which elements these are; made at the first check.
+  struct Answer;
+  mutable std::shared_ptr<const Answer> answer_;
+};
+
+}  // namespace wgk::bench
