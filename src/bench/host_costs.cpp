@@ -12,10 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 constexpr int kRepeats = 15;
-constexpr std::uint32_t kRecords = 1000;   // of one call into one pass
+constexpr std::uint32_t kRecords = 1000;  // of one call into one pass
 
 // The median time of `step`, which returns a Status.
 template <class Step>
@@ -33,16 +35,20 @@ struct Submitting {
   double record = 0, submit = 0;
 };
 
-// Per dispatching call: setting pipeline and bind group and dispatching; then the submission of one call.
+// Per dispatching call: setting pipeline and bind group and dispatching; then the submission of one
+// call.
 Result<Submitting> measure_commands(const gpu::Bound& bound) {
   const gpu::Device& device = *bound.prepared().context().device;
   const gpu::Procs& procs = device.procs();
   std::vector<double> records, submits;
   for (int i = 0; i < kRepeats; ++i) {
     for (const std::uint32_t count : {kRecords, 1U}) {
-      const auto encoder = device.own(procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
-      const auto pass = device.own(procs.command_encoder_begin_compute_pass(encoder.get(), nullptr), procs.compute_pass_release);
-      if (!encoder || !pass) return failure("device/validation", "no command encoder could be made");
+      const auto encoder = device.own(procs.device_create_command_encoder(device.handle(), nullptr),
+                                      procs.command_encoder_release);
+      const auto pass = device.own(procs.command_encoder_begin_compute_pass(encoder.get(), nullptr),
+                                   procs.compute_pass_release);
+      if (!encoder || !pass)
+        return failure("device/validation", "no command encoder could be made");
       const auto start = Clock::now();
       for (std::uint32_t n = 0; n < count; ++n) bound.record(pass.get());
       if (count > 1) records.push_back(seconds_since(start) / count);
@@ -74,16 +80,21 @@ Status read_back(const gpu::Bound& bound, bool run) {
 
 }  // namespace
 
-Result<HostCosts> measure_host_costs(const gpu::Context& context, const std::shared_ptr<const package::Package>& package,
-                                     const Workload& workload, const std::string& variant, const NamedJson& tunables) {
+Result<HostCosts> measure_host_costs(const gpu::Context& context,
+                                     const std::shared_ptr<const package::Package>& package,
+                                     const Workload& workload, const std::string& variant,
+                                     const NamedJson& tunables) {
   HostCosts costs;
   const DeviceCaps& caps = context.device->caps();
   const Request request = workload.request(variant, tunables);
-  WGK_ASSIGN(costs.plan, median_of(kRepeats, [&]() -> Status {
-               const Planner planner(package, caps);
-               WGK_TRY(planner.plan(request));
-               return {};
-             }));
+  std::vector<double> plans;
+  for (int i = 0; i < kRepeats; ++i) {
+    const Planner unused(package, caps);
+    const auto start = Clock::now();
+    WGK_TRY(unused.plan(request));
+    plans.push_back(seconds_since(start));
+  }
+  costs.plan = summarize(std::move(plans)).median;
   const Planner planner(package, caps);
   WGK_ASSIGN(const auto plan, planner.plan(request));
   WGK_ASSIGN(costs.known_plan, median_of(kRepeats * 100, [&]() -> Status {

@@ -7,31 +7,34 @@
 #include <fstream>
 
 #include "base/try.h"
+#include "bench/host_costs.h"
 #include "json/json.h"
 #include "verify/runner.h"
 
 namespace wgk::bench {
 namespace {
 
-constexpr double kMemoryBytes = 8e9;   // of one rotation
+constexpr double kMemoryBytes = 8e9;  // of one rotation
 
 // What is timed on one case: a plan with its place in the report.
 struct Contender {
-  const package::Package* package = nullptr;
-  std::string label;                     // variant, with what distinguishes it
+  std::shared_ptr<const package::Package> package;
+  std::string label;  // variant, with what distinguishes it
   std::string variant;
   NamedJson tunables;
 };
 
 std::string label_of(const std::string& variant, const NamedJson& tunables) {
   std::string label = variant;
-  for (const auto& [name, value] : tunables) label += std::format(" {}={}", name, json::write(value));
+  for (const auto& [name, value] : tunables)
+    label += std::format(" {}={}", name, json::write(value));
   return label;
 }
 
 class Runner {
  public:
-  Runner(const gpu::Context& context, Timer& timer, const RunOptions& options, Report& report, const Progress& progress)
+  Runner(const gpu::Context& context, Timer& timer, const RunOptions& options, Report& report,
+         const Progress& progress)
       : context_(context), timer_(timer), options_(options), report_(report), progress_(progress) {}
 
   // Errors of the device come back; everything else becomes a measurement with an error.
@@ -42,7 +45,8 @@ class Runner {
     Measurement measurement;
     std::shared_ptr<const gpu::Prepared> prepared;
   };
-  std::vector<Contender> contenders(const Workload& workload, const Subject& subject, const Subject* against) const;
+  std::vector<Contender> contenders(const Workload& workload, const Subject& subject,
+                                    const Subject* against) const;
   Entry prepare(const Workload& workload, const Contender& contender);
   Status time_entries(const Workload& workload, std::vector<Entry>& entries, bool cold);
   Result<Rotation> floor_rotation(const Entry& entry, Measurement& measurement) const;
@@ -55,7 +59,8 @@ class Runner {
   const Progress& progress_;
 };
 
-std::vector<Contender> Runner::contenders(const Workload& workload, const Subject& subject, const Subject* against) const {
+std::vector<Contender> Runner::contenders(const Workload& workload, const Subject& subject,
+                                          const Subject* against) const {
   std::vector<Contender> result;
   const DeviceCaps& caps = context_.device->caps();
   for (const Subject* one : {&subject, against}) {
@@ -64,9 +69,10 @@ std::vector<Contender> Runner::contenders(const Workload& workload, const Subjec
     for (const NamedJson& tunables : options_.settings) {
       std::vector<std::string> variants = options_.variants;
       if (variants.empty()) variants = {""};
-      if (std::ranges::contains(variants, "all")) variants = workload.accepting(*one->package, caps, tunables);
+      if (std::ranges::contains(variants, "all"))
+        variants = workload.accepting(*one->package, caps, tunables);
       for (const std::string& variant : variants) {
-        result.push_back({one->package.get(), label_of(variant, tunables) + place, variant, tunables});
+        result.push_back({one->package, label_of(variant, tunables) + place, variant, tunables});
       }
     }
   }
@@ -83,7 +89,8 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
   m.tags = workload.bench().tags;
   const auto build = [&]() -> Status {
     const DeviceCaps& caps = context_.device->caps();
-    WGK_ASSIGN(const auto plan, workload.plan(*contender.package, caps, contender.variant, contender.tunables));
+    WGK_ASSIGN(const auto plan,
+               workload.plan(*contender.package, caps, contender.variant, contender.tunables));
     if (contender.variant.empty()) m.variant = plan->variant + contender.label;
     m.dispatches = plan->passes.size();
     WGK_ASSIGN(const LeastWork work, workload.least_work(*contender.package, caps, *plan));
@@ -91,8 +98,13 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
     m.flops = work.flops;
     WGK_ASSIGN(entry.prepared, gpu::Prepared::make(context_, plan));
     WGK_ASSIGN(const Rotation once, workload.bind(entry.prepared, 1));
-    WGK_ASSIGN(const std::optional<double> error, workload.check(*contender.package, *once.front()));
+    WGK_ASSIGN(const std::optional<double> error,
+               workload.check(*contender.package, *once.front()));
     m.largest_error = error.value_or(0);
+    if (options_.host) {
+      WGK_ASSIGN(m.host, measure_host_costs(context_, contender.package, workload,
+                                            contender.variant, contender.tunables));
+    }
     return {};
   };
   if (const Status built = build(); !built) {
@@ -105,7 +117,8 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
 // A kernel that reads and writes as many large tensors as the case has, with as many bytes in all.
 Result<Rotation> Runner::floor_rotation(const Entry& entry, Measurement& m) const {
   std::uint64_t largest = 0;
-  for (const PlanTensor& tensor : entry.prepared->plan().tensors) largest = std::max(largest, tensor.byte_length);
+  for (const PlanTensor& tensor : entry.prepared->plan().tensors)
+    largest = std::max(largest, tensor.byte_length);
   int reads = 0, writes = 0;
   for (const PlanTensor& tensor : entry.prepared->plan().tensors) {
     if (tensor.byte_length * 4 < largest) continue;
@@ -116,7 +129,9 @@ Result<Rotation> Runner::floor_rotation(const Entry& entry, Measurement& m) cons
   writes = std::clamp(writes, 1, 4);
   const double each = entry.measurement.bytes / (reads + writes);
   const auto bytes = std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
-  m = {.package = entry.measurement.package, .name = entry.measurement.name, .tags = entry.measurement.tags};
+  m = {.package = entry.measurement.package,
+       .name = entry.measurement.name,
+       .tags = entry.measurement.tags};
   m.variant = std::format("floor {}r{}w", reads, writes);
   m.dispatches = 1;
   m.bytes = static_cast<double>(bytes) * (reads + writes);
@@ -133,7 +148,8 @@ Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entrie
   std::vector<Measurement> measured;
   for (const Entry& entry : entries) {
     if (!entry.prepared) continue;
-    const std::size_t sets = cold ? cold_sets(entry.prepared->plan(), options_.cache_bytes, kMemoryBytes) : 1;
+    const std::size_t sets =
+        cold ? cold_sets(entry.prepared->plan(), options_.cache_bytes, kMemoryBytes) : 1;
     WGK_ASSIGN(Rotation rotation, workload.bind(entry.prepared, sets));
     rotations.push_back(std::move(rotation));
     measured.push_back(entry.measurement);
@@ -141,7 +157,8 @@ Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entrie
   if (rotations.empty()) return {};
   const std::size_t own = rotations.size();
   if (options_.floors && cold) {
-    const auto first = std::ranges::find_if(entries, [](const Entry& entry) { return entry.prepared != nullptr; });
+    const auto first =
+        std::ranges::find_if(entries, [](const Entry& entry) { return entry.prepared != nullptr; });
     Measurement floor;
     WGK_ASSIGN(Rotation rotation, floor_rotation(*first, floor));
     rotations.push_back(std::move(rotation));
@@ -152,24 +169,24 @@ Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entrie
     measured[i].cold = cold;
     measured[i].seconds = summarize(timings[i].seconds);
     measured[i].clock_retries = timings[i].clock_retries;
-    const std::size_t base = i >= own ? i : 0;
-    if (options_.compare && i > 0 && i < own) {
-      report_.comparisons.push_back({measured[i].name, measured[i].variant, measured[base].variant,
-                                     paired_ratio(timings[i].seconds, timings[base].seconds)});
-    }
-    if (i < own && own < measured.size()) {
-      report_.comparisons.push_back({measured[i].name, measured[i].variant, measured[own].variant,
-                                     paired_ratio(timings[i].seconds, timings[own].seconds)});
-    }
+    const auto compare = [&](std::size_t other) {
+      report_.comparisons.push_back({measured[i].name, measured[i].variant, measured[other].variant,
+                                     paired_ratio(timings[i].seconds, timings[other].seconds)});
+    };
+    if (options_.compare && i > 0 && i < own) compare(0);
+    if (i < own && own < measured.size()) compare(own);
   }
   for (Measurement& m : measured) add(std::move(m));
   return {};
 }
 
-Status Runner::run_case(const package::BenchCase& bench, const Subject& subject, const Subject* against) {
+Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
+                        const Subject* against) {
   auto workload = Workload::make(*subject.package, bench);
   if (!workload) {
-    add({.package = subject.package->manifest.op_id(), .name = bench.name, .tags = bench.tags,
+    add({.package = subject.package->manifest.op_id(),
+         .name = bench.name,
+         .tags = bench.tags,
          .error = workload.error().code + ": " + workload.error().message});
     return {};
   }
@@ -178,11 +195,15 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
     Entry entry = prepare(*workload, contender);
     WGK_TRY(context_.device->check());
     // Two settings may lead to the same kernel; it is timed once.
-    const bool known = entry.prepared && std::ranges::any_of(entries, [&](const Entry& other) {
-      return other.prepared && other.measurement.package == entry.measurement.package && against == nullptr &&
-             std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes, {}, &PlanPass::key, &PlanPass::key) &&
-             std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes, {}, &PlanPass::dispatch, &PlanPass::dispatch);
-    });
+    const bool known =
+        entry.prepared && std::ranges::any_of(entries, [&](const Entry& other) {
+          return other.prepared && other.measurement.package == entry.measurement.package &&
+                 against == nullptr &&
+                 std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes,
+                                    {}, &PlanPass::key, &PlanPass::key) &&
+                 std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes,
+                                    {}, &PlanPass::dispatch, &PlanPass::dispatch);
+        });
     if (known) continue;
     if (!entry.measurement.error.empty()) add(entry.measurement);
     entries.push_back(std::move(entry));
@@ -202,14 +223,17 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
 }
 
 bool selected(const package::BenchCase& bench, const RunOptions& options) {
-  if (!options.case_pattern.empty() && !verify::matches_glob(options.case_pattern, bench.name)) return false;
-  return std::ranges::all_of(options.tags, [&](const std::string& tag) { return std::ranges::contains(bench.tags, tag); });
+  if (!options.case_pattern.empty() && !verify::matches_glob(options.case_pattern, bench.name))
+    return false;
+  return std::ranges::all_of(
+      options.tags, [&](const std::string& tag) { return std::ranges::contains(bench.tags, tag); });
 }
 
 Context describe(const gpu::Device& device, const Timer& timer) {
   const AdapterDescription& adapter = device.adapter();
   Context context;
-  context.date = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+  context.date = std::format(
+      "{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   context.library_version = WGK_VERSION;
   context.adapter = adapter.name;
   context.driver = adapter.driver;
@@ -230,29 +254,35 @@ double known_cache_bytes(const AdapterDescription& adapter) {
       std::ifstream file(std::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
       double size = 0;
       char unit = 0;
-      if (file >> size >> unit) largest = std::max(largest, size * (unit == 'M' ? 1048576.0 : 1024.0));
+      if (file >> size >> unit)
+        largest = std::max(largest, size * (unit == 'M' ? 1048576.0 : 1024.0));
     }
     return largest > 0 ? largest : 32e6;
   }
   // Last-level caches of NVIDIA data-centre GPUs; others are at most about this.
-  static constexpr std::pair<std::string_view, double> kKnown[] = {{"H200", 60e6}, {"H100", 50e6}, {"A100", 40e6}, {"B200", 126e6}};
+  static constexpr std::pair<std::string_view, double> kKnown[] = {
+      {"H200", 60e6}, {"H100", 50e6}, {"A100", 40e6}, {"B200", 126e6}};
   for (const auto& [part, bytes] : kKnown) {
     if (adapter.name.contains(part)) return bytes;
   }
   return 64e6;
 }
 
-Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against, const RunOptions& options,
-                   const Progress& progress) {
+Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against,
+                   const RunOptions& options, const Progress& progress) {
   RunOptions complete = options;
   complete.compare = options.compare || against != nullptr;
-  if (complete.cache_bytes <= 0) complete.cache_bytes = known_cache_bytes(context.device->adapter());
-  WGK_ASSIGN(const auto timer, Timer::make(context, context.device->adapter().software, options.timer));
+  if (complete.cache_bytes <= 0)
+    complete.cache_bytes = known_cache_bytes(context.device->adapter());
+  WGK_ASSIGN(const auto timer,
+             Timer::make(context, context.device->adapter().software, options.timer));
   Report report;
   report.context = describe(*context.device, *timer);
   report.context.cache_bytes = complete.cache_bytes;
   for (const Subject* one : {&subject, against}) {
-    if (one != nullptr) report.context.packages.emplace_back(one->package->manifest.op_id(), one->package->manifest_digest);
+    if (one != nullptr)
+      report.context.packages.emplace_back(one->package->manifest.op_id(),
+                                           one->package->manifest_digest);
   }
   WGK_ASSIGN(const DeviceSpeed speed, timer->device_speed(complete.cache_bytes));
   report.context.copy_bytes_per_second = speed.copy_bytes_per_second;

@@ -23,26 +23,32 @@ struct Subject {
 };
 
 struct RunOptions {
-  std::string case_pattern;                 // a glob; empty: all
-  std::vector<std::string> tags;            // cases that have each of these
-  std::vector<std::string> variants;        // each of these, "all" for every one that accepts the case; empty: the selected one
-  std::vector<NamedJson> settings = {{}};   // of tunables: each is timed
+  std::string case_pattern;           // a glob; empty: all
+  std::vector<std::string> tags;      // cases that have each of these
+  std::vector<std::string> variants;  // each of these, "all" for every one that accepts the case;
+                                      // empty: the selected one
+  std::vector<NamedJson> settings = {{}};  // of tunables: each is timed
   bool cold = true, hot = false;
-  bool floors = false;                      // beside each case a kernel that only streams as many bytes, interleaved with it
-  bool compare = false;                     // interleave the contenders of a case and report the ratios to the first
-  double cache_bytes = 0;                   // last-level cache that cold figures rotate past; 0: what is known of the device
+  bool floors =
+      false;  // beside each case a kernel that only streams as many bytes, interleaved with it
+  bool host = false;     // also what a call costs the host
+  bool compare = false;  // interleave the contenders of a case and report the ratios to the first
+  double cache_bytes =
+      0;  // last-level cache that cold figures rotate past; 0: what is known of the device
   TimerOptions timer;
 };
 
 // Called after each measurement, for progress.
 using Progress = std::function<void(const Measurement&)>;
 
-// The cases of `subject`; with `against` the same cases on that package too, interleaved. A case that cannot be timed is a measurement with
-// an error; the error of the result is for what stops everything (the device).
-Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against, const RunOptions& options,
-                   const Progress& progress);
+// The cases of `subject`; with `against` the same cases on that package too, interleaved. A case
+// that cannot be timed is a measurement with an error; the error of the result is for what stops
+// everything (the device).
+Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against,
+                   const RunOptions& options, const Progress& progress);
 
-// The size of the last-level cache of a device as far as it is known: CPUs from the system, GPUs by their names, else 64 MiB.
+// The size of the last-level cache of a device as far as it is known: CPUs from the system, GPUs by
+// their names, else 64 MiB.
 double known_cache_bytes(const AdapterDescription& adapter);
 
 }  // namespace wgk::bench

@@ -78,8 +78,15 @@ Result<std::unique_ptr<Timer>> Timer::make(gpu::Context context, bool software, 
   return timer;
 }
 
-Result<double> Timer::time(const Rotation& rotation, std::uint32_t repetitions) const {
-  auto nanoseconds = device_clock_ ? gpu::time_repetitions(rotation, repetitions) : gpu::time_repetitions_on_host(rotation, repetitions);
+Result<double> Timer::time(const Rotation& rotation, std::uint32_t repetitions, std::size_t* position) const {
+  Rotation turned;
+  if (position != nullptr && rotation.size() > 1) {
+    const std::size_t count = std::min<std::size_t>(rotation.size(), repetitions);
+    for (std::size_t i = 0; i < count; ++i) turned.push_back(rotation[(*position + i) % rotation.size()]);
+    *position = (*position + repetitions) % rotation.size();
+  }
+  const Rotation& calls = turned.empty() ? rotation : turned;
+  auto nanoseconds = device_clock_ ? gpu::time_repetitions(calls, repetitions) : gpu::time_repetitions_on_host(calls, repetitions);
   if (!nanoseconds) return std::unexpected(std::move(nanoseconds.error()));
   return *nanoseconds * 1e-9;
 }
@@ -134,6 +141,7 @@ Result<bool> Timer::clocks_held() {
 
 Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotations) {
   std::vector<Timing> timings(rotations.size());
+  std::vector<std::size_t> positions(rotations.size(), 0);
   for (std::size_t i = 0; i < rotations.size(); ++i) {
     auto repetitions = calibrate(rotations[i]);
     if (!repetitions) return std::unexpected(std::move(repetitions.error()));
@@ -142,13 +150,13 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
   const auto start = std::chrono::steady_clock::now();
   do {
     for (std::size_t i = 0; i < rotations.size(); ++i) {
-      auto seconds = time(rotations[i], timings[i].repetitions);
+      auto seconds = time(rotations[i], timings[i].repetitions, &positions[i]);
       if (!seconds) return std::unexpected(std::move(seconds.error()));
     }
   } while (seconds_since(start) < options_.warm_up_seconds && !software_);
   for (std::size_t sample = 0; sample < options_.samples; ++sample) {
     for (std::size_t i = 0; i < rotations.size(); ++i) {
-      auto seconds = time(rotations[i], timings[i].repetitions);
+      auto seconds = time(rotations[i], timings[i].repetitions, &positions[i]);
       if (!seconds) return std::unexpected(std::move(seconds.error()));
       timings[i].seconds.push_back(*seconds / timings[i].repetitions);
     }

@@ -60,7 +60,8 @@ class Timer {
  private:
   Timer(gpu::Context context, bool software, const TimerOptions& options)
       : context_(std::move(context)), software_(software), options_(options) {}
-  Result<double> time(const Rotation& rotation, std::uint32_t repetitions) const;
+  // `position` is where in the rotation the calls begin; it moves on, so that the passes of a measurement take every set in turn.
+  Result<double> time(const Rotation& rotation, std::uint32_t repetitions, std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
   Status prepare_guard();
   Status bring_clocks_up();

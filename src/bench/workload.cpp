@@ -19,10 +19,12 @@
 namespace wgk::bench {
 namespace {
 
-constexpr std::size_t kCheckedElements = std::size_t{1} << 20;   // of a tensor; larger calls are checked on a part
-constexpr std::uint64_t kUploadAhead = std::uint64_t{256} << 20; // bytes queued before waiting
+constexpr std::size_t kCheckedElements = std::size_t{1}
+                                         << 20;  // of a tensor; larger calls are checked on a part
+constexpr std::uint64_t kUploadAhead = std::uint64_t{256} << 20;  // bytes queued before waiting
 
-// Wide enough for any rounding that operators state; timings are refused for wrong results, not for inexact ones.
+// Wide enough for any rounding that operators state; timings are refused for wrong results, not for
+// inexact ones.
 package::Expectation expectation(DType dtype) {
   package::Expectation expected;
   if (dtype == DType::f32) expected.tolerance = {1e-4, 1e-4};
@@ -58,7 +60,9 @@ verify::Call part_of(const verify::Call& call, const reference::Sample& sample) 
   for (const reference::Part& input : sample.inputs) {
     for (auto& [port, array] : part.inputs) {
       if (port != input.port) continue;
-      array = {array.dtype, input.shape, gather(verify::find_array(call.inputs, port)->data, host_bytes(array.dtype), input.ranges)};
+      array = {array.dtype, input.shape,
+               gather(verify::find_array(call.inputs, port)->data, host_bytes(array.dtype),
+                      input.ranges)};
     }
   }
   return part;
@@ -82,7 +86,8 @@ Result<verify::Arrays> read_outputs(const gpu::Bound& bound) {
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     if (!plan.tensors[i].is_output) continue;
     tensors.push_back(&plan.tensors[i]);
-    slices.push_back({bound.tensors()[i].buffer, bound.tensors()[i].offset, plan.tensors[i].byte_length});
+    slices.push_back(
+        {bound.tensors()[i].buffer, bound.tensors()[i].offset, plan.tensors[i].byte_length});
   }
   WGK_ASSIGN(const auto back, gpu::ReadBack::make(bound.prepared().context(), slices));
   WGK_TRY(back->submit());
@@ -108,7 +113,8 @@ struct Workload::Answer {
 Result<Workload> Workload::make(const package::Package& package, const package::BenchCase& bench) {
   package::TestCase test;
   static_cast<package::CaseRequest&>(test) = bench;
-  for (const std::string& port : bench.outputs) test.outputs.emplace_back(port, package::Expectation{});
+  for (const std::string& port : bench.outputs)
+    test.outputs.emplace_back(port, package::Expectation{});
   Workload workload;
   workload.bench_ = &bench;
   WGK_ASSIGN(workload.call_, verify::make_call(package, test));
@@ -122,29 +128,38 @@ Request Workload::request(const std::string& variant, const NamedJson& tunables)
   return request;
 }
 
-Result<std::shared_ptr<const Plan>> Workload::plan(const package::Package& package, const DeviceCaps& caps, const std::string& variant,
+Result<std::shared_ptr<const Plan>> Workload::plan(const package::Package& package,
+                                                   const DeviceCaps& caps,
+                                                   const std::string& variant,
                                                    const NamedJson& tunables) const {
   WGK_ASSIGN(Plan made, wgk::plan(package, request(variant, tunables), caps));
   return std::make_shared<const Plan>(std::move(made));
 }
 
-std::vector<std::string> Workload::accepting(const package::Package& package, const DeviceCaps& caps, const NamedJson& tunables) const {
+std::vector<std::string> Workload::accepting(const package::Package& package,
+                                             const DeviceCaps& caps,
+                                             const NamedJson& tunables) const {
   std::vector<std::string> accepted;
   for (const VariantDecision& decision : explain(package, request("", tunables), caps).decisions) {
-    if (decision.verdict == "selected" || decision.verdict == "eligible" || decision.verdict == "demoted") accepted.push_back(decision.id);
+    if (decision.verdict == "selected" || decision.verdict == "eligible" ||
+        decision.verdict == "demoted")
+      accepted.push_back(decision.id);
   }
   return accepted;
 }
 
-Result<LeastWork> Workload::least_work(const package::Package& package, const DeviceCaps& caps, const Plan& plan) const {
+Result<LeastWork> Workload::least_work(const package::Package& package, const DeviceCaps& caps,
+                                       const Plan& plan) const {
   const PlanOptions options;
   const planning::Site site(package, caps, options, nullptr);
   const Request asked = request("", {});
   const planning::Session session(site, asked);
-  const auto number = [&](const std::optional<expr::Rule>& rule, double otherwise) -> Result<double> {
+  const auto number = [&](const std::optional<expr::Rule>& rule,
+                          double otherwise) -> Result<double> {
     if (!rule) return otherwise;
     WGK_ASSIGN(const expr::Value value, session.evaluate(*rule));
-    if (value.if_number() == nullptr) return failure("package/cases", "bytes and flops of '" + bench_->name + "' must be numbers");
+    if (value.if_number() == nullptr)
+      return failure("package/cases", "bytes and flops of '" + bench_->name + "' must be numbers");
     return value.if_number()->value;
   };
   LeastWork work;
@@ -153,12 +168,14 @@ Result<LeastWork> Workload::least_work(const package::Package& package, const De
   return work;
 }
 
-Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prepared, std::size_t sets) const {
+Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prepared,
+                                std::size_t sets) const {
   const gpu::Context& context = prepared->context();
   const Plan& plan = prepared->plan();
   std::vector<std::vector<std::byte>> data(plan.tensors.size());
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const verify::Array* array = plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
+    const verify::Array* array =
+        plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
     if (array == nullptr) continue;
     WGK_ASSIGN(data[i], planning::encode(array->data, array->dtype, plan.tensors[i]));
   }
@@ -184,15 +201,18 @@ Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prep
 Status Workload::upload(const gpu::Bound& bound) const {
   const Plan& plan = bound.prepared().plan();
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const verify::Array* array = plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
+    const verify::Array* array =
+        plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
     if (array == nullptr) continue;
-    WGK_ASSIGN(const std::vector<std::byte> bytes, planning::encode(array->data, array->dtype, plan.tensors[i]));
+    WGK_ASSIGN(const std::vector<std::byte> bytes,
+               planning::encode(array->data, array->dtype, plan.tensors[i]));
     WGK_TRY(gpu::write(bound.prepared().context(), bound.tensors()[i], bytes));
   }
   return {};
 }
 
-Result<std::optional<double>> Workload::check(const package::Package& package, const gpu::Bound& bound) const {
+Result<std::optional<double>> Workload::check(const package::Package& package,
+                                              const gpu::Bound& bound) const {
   const std::string op_id = package.manifest.op_id();
   if (reference::find_oracle(op_id) == nullptr) return std::nullopt;
   if (answer_ == nullptr) {
@@ -202,7 +222,8 @@ Result<std::optional<double>> Workload::check(const package::Package& package, c
       for (const auto& [port, array] : call_.inputs) shapes.emplace_back(port, array.shape);
       answer.sample = sampler(shapes, kCheckedElements);
     }
-    WGK_ASSIGN(answer.wanted, verify::ask_oracle(package, answer.sample ? part_of(call_, *answer.sample) : call_));
+    WGK_ASSIGN(answer.wanted,
+               verify::ask_oracle(package, answer.sample ? part_of(call_, *answer.sample) : call_));
     answer_ = std::make_shared<const Answer>(std::move(answer));
   }
   WGK_TRY(bound.submit());
@@ -216,10 +237,13 @@ Result<std::optional<double>> Workload::check(const package::Package& package, c
       if (part == answer_->sample->outputs.end()) continue;
       array.data = gather(array.data, host_bytes(array.dtype), part->ranges);
     }
-    const verify::Difference difference = verify::compare(array.dtype, array.data, wanted->data, expectation(array.dtype));
+    const verify::Difference difference =
+        verify::compare(array.dtype, array.data, wanted->data, expectation(array.dtype));
     if (!difference.passes()) {
-      return failure("bench/wrong", std::format("'{}' of case '{}' is wrong: element {} is {}, wanted {}", port, bench_->name,
-                                                difference.index, difference.got, difference.wanted));
+      return failure(
+          "bench/wrong",
+          std::format("'{}' of case '{}' is wrong: element {} is {}, wanted {}", port, bench_->name,
+                      difference.index, difference.got, difference.wanted));
     }
     largest = std::max(largest, difference.multiple);
   }

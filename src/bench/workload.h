@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One case of bench.json with its data: planned for a contender, checked, and bound to as many sets of buffers as a timing takes.
+// One case of bench.json with its data: planned for a contender, checked, and bound to as many sets
+// of buffers as a timing takes.
 #pragma once
 
 #include <memory>
@@ -53,18 +54,19 @@ class Workload {
   // Writes the case's inputs into the buffers of `bound`.
   Status upload(const gpu::Bound& bound) const;
 
-  // Runs `bound` once and compares what it wrote with the oracle, of large cases a part. The largest error in multiples of the tolerance;
-  // nothing when there is no oracle. Error "bench/wrong" when it is above 1.
+  // Runs `bound` once and compares what it wrote with the oracle, of large cases a part. The
+  // largest error in multiples of the tolerance; nothing when there is no oracle. Error
+  // "bench/wrong" when it is above 1.
   Result<std::optional<double>> check(const package::Package& package,
                                       const gpu::Bound& bound) const;
-
 
  private:
   Workload() = default;
 
   const package::BenchCase* bench_ = nullptr;
   verify::Call call_;
-  // What the oracle says, of the whole or of a part, and which elements these are; made at the first check.
+  // What the oracle says, of the whole or of a part, and which elements these are; made at the
+  // first check.
   struct Answer;
   mutable std::shared_ptr<const Answer> answer_;
 };

@@ -51,6 +51,10 @@ class Session {
   // one, or null: judged here as far as needed.
   Result<const package::Variant*> choose(const Selection* selection) const;
   Result<Plan> make(const package::Variant& variant) const;
+  // An expression of somebody else's (benchmark cases) in the scope of the manifest's derives.
+  Result<expr::Value> evaluate(const expr::Rule& rule) const {
+    return rule.evaluate(level_.scope(), site_.limits);
+  }
 
  private:
   SelectContext select_context() const;

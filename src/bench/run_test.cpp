@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "bench/baseline.h"
+#include "json/json.h"
+#include "package/memory_source.h"
+#include "store/folder_source.h"
+#include "store/sha256.h"
+
+namespace wgk::bench {
+namespace {
+
+const gpu::Context* device() {
+  static const auto kContext = []() -> Result<gpu::Context> {
+    auto instance = gpu::Instance::create(gpu::linked_procs(), std::make_shared<gpu::Log>());
+    if (!instance) return std::unexpected(instance.error());
+    auto adapter = (*instance)->choose({});
+    if (!adapter) return std::unexpected(adapter.error());
+    auto opened = gpu::Device::open(*instance, *std::move(adapter), {});
+    if (!opened) return std::unexpected(opened.error());
+    return gpu::Context::make(*opened);
+  }();
+  if (!kContext) ADD_FAILURE() << kContext.error().to_string();
+  return kContext ? &*kContext : nullptr;
+}
+
+// The row norm with one small case; every `from` in its templates becomes `to`.
+Subject row_norm(const std::string& from = "", const std::string& to = "") {
+  const auto folder = store::FolderSource::open(WGK_SOURCE_DIR "/kernels/com.microsoft.SkipSimplifiedLayerNormalization/build/webgpu");
+  std::map<std::string, std::string, std::less<>> files;
+  for (const std::string& path : folder->list()) {
+    std::string text = *folder->read(path);
+    if (!from.empty() && path.ends_with(".jinja")) {
+      EXPECT_FALSE(from.empty());
+      for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+        text.replace(at, from.size(), to);
+      }
+    }
+    files.emplace(path, std::move(text));
+  }
+  package::LoadOptions options;
+  options.verify_digests = false;
+  auto package = package::load(package::MemorySource(std::move(files)), &store::sha256, options);
+  EXPECT_TRUE(package.has_value()) << package.error().to_string();
+  const auto cases = json::parse(R"({"cases": [{"name": "small", "inputs": {
+    "inputT": {"dtype": "float32", "shape": [16, 64]}, "skipT": {"dtype": "float32", "shape": [16, 64]}, "gammaT": {"dtype": "float32", "shape": [64]}},
+    "outputs": ["outputT", "residualT"], "bytes": "4 * rowCount * hiddenSize * 4", "tags": ["tiny"]}]})");
+  return {*package, *package::read_benches(*cases)};
+}
+
+RunOptions quick() {
+  RunOptions options;
+  options.cache_bytes = 1e5;
+  options.timer.samples = 3;
+  options.timer.pass_seconds = 1e-3;
+  return options;
+}
+
+TEST(Run, TimesACaseBesideItsFloor) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.floors = true;
+  options.hot = true;
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->measurements.size(), 3U);  // cold with its floor, hot
+  const Measurement& m = report->measurements[0];
+  EXPECT_EQ(m.error, "");
+  EXPECT_EQ(m.bytes, 4 * 16 * 64 * 4);
+  EXPECT_GT(m.seconds.median, 0);
+  EXPECT_EQ(m.seconds.samples, 3U);
+  EXPECT_LE(m.largest_error, 1);
+  EXPECT_EQ(report->measurements[1].variant, "floor 2r2w");
+  EXPECT_FALSE(report->measurements[2].cold);
+  ASSERT_EQ(report->comparisons.size(), 1U);
+  EXPECT_GT(report->comparisons[0].ratio.median, 0);
+  EXPECT_GT(report->context.copy_bytes_per_second, 0);
+}
+
+TEST(Run, RefusesToTimeAWrongResult) {
+  if (device() == nullptr) return;
+  const auto report = run(*device(), row_norm("= inverseSqrt(", "= 2.0 * inverseSqrt("), nullptr, quick(), {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->measurements.size(), 1U);
+  EXPECT_TRUE(report->measurements[0].error.starts_with("bench/wrong")) << report->measurements[0].error;
+  EXPECT_EQ(report->measurements[0].seconds.samples, 0U);
+}
+
+TEST(Run, TimesSettingsAndVariantsOnce) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.variants = {"residual"};
+  options.settings = {{{"MAX_WORKGROUP_SIZE", 8}}, {{"MAX_WORKGROUP_SIZE", 4}}, {{"MAX_WORKGROUP_SIZE", 8}}};
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->measurements.size(), 2U);
+  EXPECT_EQ(report->measurements[1].variant, "residual MAX_WORKGROUP_SIZE=4");
+}
+
+TEST(Run, HostCostsAreMeasured) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.host = true;
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  const auto& host = report->measurements.at(0).host;
+  ASSERT_TRUE(host.has_value());
+  for (const double seconds : {host->plan, host->known_plan, host->pipelines, host->record, host->submit, host->upload, host->read_back, host->whole_call}) {
+    EXPECT_GT(seconds, 0);
+  }
+}
+
+// The guard must see a kernel that became slower.
+TEST(Run, APlantedSlowDownIsFound) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.variants = {"residual"};
+  const auto baseline = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(baseline.has_value()) << baseline.error().to_string();
+  const Subject slow = row_norm("  let square_sum = row_sum", R"(  for (var again = 0u; again < 40u; again++) {
+    for (var i = lane; i < width; i += 1u) {
+      squares = max(squares, summed(start + i, i) * 0.0);
+    }
+  }
+  let square_sum = row_sum)");
+  std::vector<Report> repeats;
+  for (int i = 0; i < 3; ++i) {
+    const auto report = run(*device(), slow, nullptr, options, {});
+    ASSERT_TRUE(report.has_value()) << report.error().to_string();
+    ASSERT_EQ(report->measurements[0].error, "");
+    repeats.push_back(*report);
+  }
+  const CheckResult result = check_against(*baseline, repeats);
+  EXPECT_EQ(result.compared, 1U);
+  ASSERT_EQ(result.slower.size(), 1U);
+  EXPECT_GT(result.slower[0].ratios[0], 1.1);
+}
+
+TEST(Run, NoCaseSelectedIsAnEmptyReport) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.tags = {"tiny", "huge"};
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value());
+  EXPECT_TRUE(report->measurements.empty());
+}
+
+}  // namespace
+}  // namespace wgk::bench
