@@ -32,13 +32,15 @@ const gpu::Context* device() {
 
 // The row norm with one small case; every `from` in its templates becomes `to`.
 Subject row_norm(const std::string& from = "", const std::string& to = "") {
-  const auto folder = store::FolderSource::open(WGK_SOURCE_DIR "/kernels/com.microsoft.SkipSimplifiedLayerNormalization/build/webgpu");
+  const auto folder = store::FolderSource::open(
+      WGK_SOURCE_DIR "/kernels/com.microsoft.SkipSimplifiedLayerNormalization/build/webgpu");
   std::map<std::string, std::string, std::less<>> files;
   for (const std::string& path : folder->list()) {
     std::string text = *folder->read(path);
     if (!from.empty() && path.ends_with(".jinja")) {
       EXPECT_FALSE(from.empty());
-      for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+      for (std::size_t at = text.find(from); at != std::string::npos;
+           at = text.find(from, at + to.size())) {
         text.replace(at, from.size(), to);
       }
     }
@@ -85,10 +87,12 @@ TEST(Run, TimesACaseBesideItsFloor) {
 
 TEST(Run, RefusesToTimeAWrongResult) {
   if (device() == nullptr) return;
-  const auto report = run(*device(), row_norm("= inverseSqrt(", "= 2.0 * inverseSqrt("), nullptr, quick(), {});
+  const auto report =
+      run(*device(), row_norm("= inverseSqrt(", "= 2.0 * inverseSqrt("), nullptr, quick(), {});
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   ASSERT_EQ(report->measurements.size(), 1U);
-  EXPECT_TRUE(report->measurements[0].error.starts_with("bench/wrong")) << report->measurements[0].error;
+  EXPECT_TRUE(report->measurements[0].error.starts_with("bench/wrong"))
+      << report->measurements[0].error;
   EXPECT_EQ(report->measurements[0].seconds.samples, 0U);
 }
 
@@ -96,7 +100,8 @@ TEST(Run, TimesSettingsAndVariantsOnce) {
   if (device() == nullptr) return;
   RunOptions options = quick();
   options.variants = {"residual"};
-  options.settings = {{{"MAX_WORKGROUP_SIZE", 8}}, {{"MAX_WORKGROUP_SIZE", 4}}, {{"MAX_WORKGROUP_SIZE", 8}}};
+  options.settings = {
+      {{"MAX_WORKGROUP_SIZE", 8}}, {{"MAX_WORKGROUP_SIZE", 4}}, {{"MAX_WORKGROUP_SIZE", 8}}};
   const auto report = run(*device(), row_norm(), nullptr, options, {});
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   ASSERT_EQ(report->measurements.size(), 2U);
@@ -111,7 +116,8 @@ TEST(Run, HostCostsAreMeasured) {
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   const auto& host = report->measurements.at(0).host;
   ASSERT_TRUE(host.has_value());
-  for (const double seconds : {host->plan, host->known_plan, host->pipelines, host->record, host->submit, host->upload, host->read_back, host->whole_call}) {
+  for (const double seconds : {host->plan, host->known_plan, host->pipelines, host->record,
+                               host->submit, host->upload, host->read_back, host->whole_call}) {
     EXPECT_GT(seconds, 0);
   }
 }
@@ -123,7 +129,8 @@ TEST(Run, APlantedSlowDownIsFound) {
   options.variants = {"residual"};
   const auto baseline = run(*device(), row_norm(), nullptr, options, {});
   ASSERT_TRUE(baseline.has_value()) << baseline.error().to_string();
-  const Subject slow = row_norm("  let square_sum = row_sum", R"(  for (var again = 0u; again < 40u; again++) {
+  const Subject slow =
+      row_norm("  let square_sum = row_sum", R"(  for (var again = 0u; again < 1000u; again++) {
     for (var i = lane; i < width; i += 1u) {
       squares = max(squares, summed(start + i, i) * 0.0);
     }

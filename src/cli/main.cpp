@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   wgk::cli::add_render(app, session);
   wgk::cli::add_run(app, session);
   wgk::cli::add_test(app, session);
+  wgk::cli::add_bench(app, session);
   wgk::cli::add_eval(app, session);
   wgk::cli::add_digest(app, session);
   wgk::cli::add_card(app, session);

@@ -57,6 +57,7 @@ CLI::App* add_command(CLI::App& app, Session& session, const std::string& name,
                       const std::string& description, const std::vector<std::string>& examples);
 
 // Each in a file of its own.
+void add_bench(CLI::App& app, Session& session);
 void add_card(CLI::App& app, Session& session);
 void add_check(CLI::App& app, Session& session);
 void add_devices(CLI::App& app, Session& session);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgk bench: times the cases of packages.
+#include <unistd.h>
+
+#include "base/try.h"
+#include "bench/baseline.h"
+#include "bench/run.h"
+#include "cli/device_flags.h"
+#include "cli/session.h"
+#include "gpu/device.h"
+#include "gpu/instance.h"
+#include "io/files.h"
+#include "json/json.h"
+#include "verify/package_files.h"
+
+namespace wgk::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> packages;
+  std::string against, json_file, html_file;
+  std::vector<std::string> tunables, sweeps;
+  DeviceFlags device;
+  bench::RunOptions options;
+  double cache_megabytes = 0;
+  bool only_hot = false;
+};
+
+Result<std::pair<std::string, std::vector<Json>>> read_setting(const std::string& option,
+                                                               const std::string& text) {
+  const std::size_t mark = text.find('=');
+  if (mark == std::string::npos || mark == 0)
+    return failure("usage/arguments", option + ": expected name=value, got '" + text + "'");
+  std::pair<std::string, std::vector<Json>> setting{text.substr(0, mark), {}};
+  for (std::size_t begin = mark + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    auto json = json::parse(part);
+    setting.second.push_back(json ? *std::move(json) : Json(part));
+    begin = end + 1;
+  }
+  return setting;
+}
+
+// The product of all sweeps, each with the fixed tunables.
+Result<std::vector<bench::NamedJson>> read_settings(const Flags& flags) {
+  std::vector<bench::NamedJson> settings = {{}};
+  for (const auto& [option, texts] :
+       {std::pair("--tunable", &flags.tunables), std::pair("--sweep", &flags.sweeps)}) {
+    for (const std::string& text : *texts) {
+      WGK_ASSIGN(const auto setting, read_setting(option, text));
+      if (std::string_view(option) == "--tunable" && setting.second.size() != 1) {
+        return failure("usage/arguments",
+                       "--tunable takes one value, got '" + text + "'; --sweep takes several");
+      }
+      std::vector<bench::NamedJson> product;
+      for (const bench::NamedJson& base : settings) {
+        for (const Json& value : setting.second) {
+          product.push_back(base);
+          product.back().emplace_back(setting.first, value);
+        }
+      }
+      settings = std::move(product);
+    }
+  }
+  return settings;
+}
+
+Result<bench::Subject> open_subject(const std::string& place) {
+  WGK_ASSIGN(verify::PackageFolder folder, verify::open_folder(place));
+  if (folder.benches.empty())
+    return failure("request/unknown", "the package at '" + place + "' has no benchmark cases");
+  return bench::Subject{std::move(folder.package), std::move(folder.benches)};
+}
+
+// The device alone: no caches between what is timed and the device.
+Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& session) {
+  LogSink sink;
+  if (session.verbose)
+    sink = [&session](LogLevel, std::string_view message) { session.note(message); };
+  WGK_ASSIGN(const auto instance,
+             gpu::Instance::create(gpu::linked_procs(),
+                                   std::make_shared<const gpu::Log>(std::move(sink))));
+  WGK_ASSIGN(gpu::Adapter adapter, instance->choose({.device = flags.device}));
+  gpu::DeviceOptions options;
+  options.mode = flags.trusted ? Mode::kTrusted : Mode::kSafe;
+  WGK_ASSIGN(auto device, gpu::Device::open(instance, std::move(adapter), options));
+  return gpu::Context::make(std::move(device));
+}
+
+Result<bench::Report> measure(const Session& session, const Flags& flags) {
+  WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
+  bench::RunOptions options = flags.options;
+  options.hot = options.hot || flags.only_hot;
+  options.cold = !flags.only_hot;
+  options.cache_bytes = flags.cache_megabytes * 1e6;
+  options.compare = options.variants.size() > 1;
+  WGK_ASSIGN(options.settings, read_settings(flags));
+  const auto progress = [&](const bench::Measurement& m) {
+    if (session.verbose || !m.error.empty() || isatty(STDERR_FILENO) != 0) {
+      session.note(m.full_name() + "  " +
+                   (m.error.empty() ? bench::format_seconds(m.seconds.median) : m.error));
+    }
+  };
+  std::optional<bench::Subject> against;
+  if (!flags.against.empty()) {
+    WGK_ASSIGN(against, open_subject(flags.against));
+  }
+  bench::Report report;
+  for (const std::string& place : flags.packages) {
+    WGK_ASSIGN(const bench::Subject subject, open_subject(place));
+    WGK_ASSIGN(bench::Report part,
+               bench::run(context, subject, against ? &*against : nullptr, options, progress));
+    if (report.measurements.empty()) {
+      report = std::move(part);
+      continue;
+    }
+    report.context.packages.append_range(part.context.packages);
+    report.measurements.append_range(std::move(part.measurements));
+    report.comparisons.append_range(std::move(part.comparisons));
+  }
+  if (report.measurements.empty())
+    return failure("request/unknown", "no benchmark case has that name and these tags");
+  return report;
+}
+
+int run(const Session& session, const Flags& flags) {
+  auto report = measure(session, flags);
+  if (!report) return session.fail(report.error());
+  const Json json = bench::to_json(*report);
+  if (!flags.json_file.empty()) {
+    if (const Status written =
+            io::write_file(flags.json_file, json::write(json, json::Style::kPretty));
+        !written)
+      return session.fail(written.error());
+  }
+  if (!flags.html_file.empty()) {
+    if (const Status written = io::write_file(flags.html_file, bench::to_html(*report)); !written)
+      return session.fail(written.error());
+  }
+  if (session.json && flags.json_file.empty()) {
+    session.print(json::write(json, json::Style::kPretty) + "\n");
+  } else {
+    session.print(bench::to_table(*report, isatty(STDOUT_FILENO) != 0));
+  }
+  const bool failed = std::ranges::any_of(
+      report->measurements, [](const bench::Measurement& m) { return !m.error.empty(); });
+  return failed ? kCheckFailed : kSuccess;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Session& session) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      add_command(app, session, "bench", "Time the benchmark cases of packages on a device",
+                  {"wgk bench kernels/com.microsoft.SkipSimplifiedLayerNormalization --tags "
+                   "prefill --html report.html",
+                   "wgk bench kernels/com.microsoft.SkipSimplifiedLayerNormalization --case "
+                   "4096x4096_f16 --variant rows_residual,residual"});
+  command->add_option("PKG", flags->packages, "Package folders")->required();
+  command->add_option("--case", flags->options.case_pattern,
+                      "Only cases whose names match this pattern with '*' and '?'");
+  command->add_option("--tags", flags->options.tags, "Only cases that have all of these tags")
+      ->delimiter(',');
+  CLI::Option* variants =
+      command->add_option("--variant", flags->options.variants,
+                          "These variants in place of the selected one, interleaved and compared; "
+                          "'all': one after the other, each that accepts the case");
+  variants->delimiter(',');
+  command->add_option("--against", flags->against,
+                      "The same cases on this package too, interleaved and compared");
+  command->add_option("--tunable", flags->tunables, "A tunable, name=value");
+  command->add_option("--sweep", flags->sweeps,
+                      "Values of a tunable to time one after the other, name=value,value,...");
+  command->add_flag("--hot", flags->options.hot,
+                    "Also with one set of buffers, as far as the caches hold it");
+  command->add_flag("--only-hot", flags->only_hot, "With one set of buffers only");
+  command->add_flag("--floor", flags->options.floors,
+                    "Beside each case a kernel that only reads and writes as many bytes");
+  command->add_flag("--host", flags->options.host,
+                    "Also what a call costs the host: planning, pipelines, commands, transfers");
+  command->add_option("--samples", flags->options.timer.samples, "Timed passes per measurement")
+      ->check(CLI::Range(3, 100000));
+  command
+      ->add_option("--cache", flags->cache_megabytes,
+                   "Size of the last-level cache in MB, where it is not known")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--html", flags->html_file, "Write a page with plots and tables");
+  add_device_flags(*command, flags->device);
+  CLI::Option* json = command
+                          ->add_option("--json", flags->json_file,
+                                       "Print the report as JSON, or write it: --json=FILE")
+                          ->expected(0, 1);
+  command->callback([flags, json, &session] {
+    session.json = json->count() > 0;
+    session.command = [flags, &session] { return run(session, *flags); };
+  });
+}
+
+}  // namespace wgk::cli
