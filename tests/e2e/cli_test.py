@@ -8,7 +8,7 @@ import unittest
 
 from harness import FAILED, INTEROP, INVALID, MANIFEST, SHADER, SUCCESS, USAGE, ProgramTest, floats, npy
 
-COMMANDS = ["card", "check", "devices", "digest", "env", "eval", "explain", "info", "plan", "render", "run", "test"]
+COMMANDS = ["bench", "card", "check", "devices", "digest", "env", "eval", "explain", "info", "plan", "render", "run", "test"]
 
 
 class Help(ProgramTest):

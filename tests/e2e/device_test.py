@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that use a device: devices, run, test."""
+"""Commands that use a device: devices, run, test, bench."""
 
 import json
 import os
@@ -113,6 +113,49 @@ class Test(ProgramTest):
         self.assert_fails(self.wgk("test", self.package, "--case", "nosuch"), INVALID, "no case matches 'nosuch'")
         self.assert_fails(self.wgk("test", self.package, "--variant", "nosuch"), INVALID, "request/variant", "'nosuch'")
         self.assert_fails(self.wgk("test", self.package, "--cases", "nosuch.json"), INVALID, "nosuch.json")
+
+
+class Bench(ProgramTest):
+    QUICK = ["--samples", "3", "--cache", "1"]
+
+    def write_benches(self, **more):
+        case = {"name": "some", "inputs": {"x": {"dtype": "float32", "shape": [64, 64]}}, "outputs": ["y"],
+                "bytes": "2 * 4 * numel(shapes.x)", "tags": ["quick"], **more}
+        (self.build / "bench.json").write_text(json.dumps({"cases": [case]}))
+        self.sign()
+
+    def test_times_a_case(self):
+        self.write_benches()
+        done = self.wgk("bench", self.package, "--floor", "--host", *self.QUICK, "--json=report.json", "--html", "page.html")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        self.assertIn("some [plain]\tcold\t", done.out)
+        report = json.loads((self.folder / "report.json").read_text())
+        first = report["benchmarks"][0]
+        self.assertEqual(first["name"], "test.e2e.Double/some/plain/cold")
+        self.assertGreater(first["real_time"], 0)
+        self.assertGreater(report["context"]["copy_bytes_per_second"], 0)
+        self.assertEqual(len(report["comparisons"]), 1)
+        self.assertIn("<svg", (self.folder / "page.html").read_text())
+
+    def test_compares(self):
+        self.write_benches()
+        done = self.wgk("bench", self.package, "--against", self.package, *self.QUICK, "--json")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        comparison = done.json()["comparisons"][0]
+        self.assertEqual((comparison["a"], comparison["b"]), ("plain (against)", "plain"))
+
+    def test_wrong_choices(self):
+        self.assert_fails(self.wgk("bench", self.package), INVALID, "no benchmark cases")
+        self.write_benches()
+        self.assert_fails(self.wgk("bench", self.package, "--tags", "slow"), INVALID, "no benchmark case")
+        self.assert_fails(self.wgk("bench", self.package, "--sweep", "X"), USAGE, "name=value")
+        self.assert_fails(self.wgk("bench", self.package, "--device", "no such device"), NO_DEVICE, "device/none")
+
+    def test_a_case_that_cannot_be_timed(self):
+        self.write_benches(inputs={"x": {"dtype": "int32", "shape": [4]}})
+        done = self.wgk("bench", self.package, *self.QUICK)
+        self.assertEqual(done.code, FAILED, done.err)
+        self.assertIn("not timed", done.out)
 
 
 if __name__ == "__main__":
