@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/device_flags.h"
 
+#include <chrono>
 #include <format>
 
 #include "base/try.h"
@@ -14,6 +15,8 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags) {
   command.add_flag(
       "--trusted", flags.trusted,
       "Without WebGPU's validation and bounds checks: only for packages whose bytes you trust");
+  command.add_option("--timeout", flags.timeout,
+                     "Seconds after which a call that gives no answer is given up (default 300)");
 }
 
 void add_caps_flags(CLI::App& command, DeviceFlags& flags) {
@@ -27,6 +30,7 @@ void add_caps_flags(CLI::App& command, DeviceFlags& flags) {
 Result<Runtime> open_runtime(const DeviceFlags& flags, const Session& session) {
   RuntimeOptions options;
   options.adapter.device = flags.device;
+  options.timeout = std::chrono::seconds(flags.timeout);
   options.mode = flags.trusted ? Mode::kTrusted : Mode::kSafe;
   if (session.verbose) {
     options.log = [&session](LogLevel, std::string_view message) { session.note(message); };

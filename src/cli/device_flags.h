@@ -15,9 +15,10 @@ struct DeviceFlags {
   std::string device;  // index or part of a name
   std::string caps;    // a profile in place of a device
   bool trusted = false;
+  unsigned timeout = 300;  // seconds
 };
 
-// --device, --trusted: commands that run something.
+// --device, --trusted, --timeout: commands that run something.
 void add_device_flags(CLI::App& command, DeviceFlags& flags);
 // --caps, --device: commands that only plan.
 void add_caps_flags(CLI::App& command, DeviceFlags& flags);

@@ -82,6 +82,12 @@ Result<Kernel> RuntimeEngine::kernel_of(const std::shared_ptr<const package::Pac
 
 std::expected<CallResult, CallFailure> RuntimeEngine::call(
     const std::shared_ptr<const package::Package>& package, const Call& call) {
+  // A call that hung or crashed the device must not fail those after it.
+  if (runtime_.lost()) {
+    if (Status status = runtime_.rebuild(); !status) {
+      return std::unexpected(CallFailure{std::move(status).error(), {}});
+    }
+  }
   const auto fail = [](Error error) { return std::unexpected(CallFailure{std::move(error), {}}); };
   auto kernel = kernel_of(package);
   if (!kernel) return fail(std::move(kernel).error());
