@@ -14,10 +14,11 @@ wgk::Status run() {
   if (!norm) return std::unexpected(norm.error());
 
   const std::vector<float> input = {1, 2, 3, 4, -1, 0, 1, 2}, skip(8, 0.5f), gamma(4, 1.0f);
-  auto result = norm->call({{"input", wgk::HostTensor(input, {2, 4})},   // upstream names work as well as bind keys
-                            {"skip", wgk::HostTensor(skip, {2, 4})},
-                            {"gamma", wgk::HostTensor(gamma, {4})}},
-                           {.attrs = {{"epsilon", 1e-5}}, .outputs = {"output", "input_skip_bias_sum"}});
+  auto result = norm->call(
+      {{"input", wgk::HostTensor(input, {2, 4})},  // upstream names work as well as bind keys
+       {"skip", wgk::HostTensor(skip, {2, 4})},
+       {"gamma", wgk::HostTensor(gamma, {4})}},
+      {.attrs = {{"epsilon", 1e-5}}, .outputs = {"output", "input_skip_bias_sum"}});
   if (!result) return std::unexpected(result.error());
 
   auto output = result->at("output").download<float>();

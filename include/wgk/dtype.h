@@ -10,7 +10,8 @@
 
 namespace wgk {
 
-// The nine element types of the package format. Host arrays hold them at their natural width (boolean: one byte).
+// The nine element types of the package format. Host arrays hold them at their natural width
+// (boolean: one byte).
 enum class DType : std::uint8_t { f32, f16, i8, i16, i32, i64, u8, u32, boolean };
 
 using Shape = std::vector<std::int64_t>;
@@ -22,7 +23,8 @@ std::optional<DType> dtype_from_name(std::string_view text);
 // Bytes of one element in a host array: 4, 2, 1, 2, 4, 8, 1, 4, 1.
 std::size_t host_bytes(DType dtype);
 
-// Bytes of one element in a device buffer: small integers and bool are widened to 4 (int64 is 8, float16 is 2).
+// Bytes of one element in a device buffer: small integers and bool are widened to 4 (int64 is 8,
+// float16 is 2).
 std::size_t device_bytes(DType dtype);
 
 // WGSL scalar of the device form: "f32", "f16", "i32", "u32" or "vec2<u32>".

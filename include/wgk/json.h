@@ -14,7 +14,8 @@
 
 namespace wgk {
 
-// Null, bool, number (an IEEE double, as in JavaScript), string, array or object. Objects keep the order of their keys.
+// Null, bool, number (an IEEE double, as in JavaScript), string, array or object. Objects keep the
+// order of their keys.
 class Json {
  public:
   using Array = std::vector<Json>;

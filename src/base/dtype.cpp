@@ -27,15 +27,11 @@ constexpr std::array<Traits, 9> kTraits = {{{"float32", 4, 4, "f32"},
                                             {"uint32", 4, 4, "u32"},
                                             {"bool", 1, 4, "u32"}}};
 
-const Traits& traits(DType dtype) {
-  return kTraits[static_cast<std::size_t>(dtype)];
-}
+const Traits& traits(DType dtype) { return kTraits[static_cast<std::size_t>(dtype)]; }
 
 }  // namespace
 
-std::string_view name(DType dtype) {
-  return traits(dtype).name;
-}
+std::string_view name(DType dtype) { return traits(dtype).name; }
 
 std::optional<DType> dtype_from_name(std::string_view text) {
   for (std::size_t i = 0; i < kTraits.size(); ++i) {
@@ -44,14 +40,8 @@ std::optional<DType> dtype_from_name(std::string_view text) {
   return std::nullopt;
 }
 
-std::size_t host_bytes(DType dtype) {
-  return traits(dtype).host_bytes;
-}
-std::size_t device_bytes(DType dtype) {
-  return traits(dtype).device_bytes;
-}
-std::string_view wgsl_scalar(DType dtype) {
-  return traits(dtype).wgsl;
-}
+std::size_t host_bytes(DType dtype) { return traits(dtype).host_bytes; }
+std::size_t device_bytes(DType dtype) { return traits(dtype).device_bytes; }
+std::string_view wgsl_scalar(DType dtype) { return traits(dtype).wgsl; }
 
 }  // namespace wgk

@@ -15,9 +15,7 @@ constexpr ErrorCode kErrorCodes[] = {
 
 }  // namespace
 
-std::span<const ErrorCode> error_codes() {
-  return kErrorCodes;
-}
+std::span<const ErrorCode> error_codes() { return kErrorCodes; }
 
 const ErrorCode* find_error_code(std::string_view code) {
   for (const ErrorCode& entry : kErrorCodes) {

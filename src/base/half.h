@@ -7,13 +7,9 @@
 namespace wgk {
 
 std::uint16_t f16_from_f64(double value);
-inline std::uint16_t f16_from_f32(float value) {
-  return f16_from_f64(static_cast<double>(value));
-}
+inline std::uint16_t f16_from_f32(float value) { return f16_from_f64(static_cast<double>(value)); }
 
 float f32_from_f16(std::uint16_t bits);
-inline double f64_from_f16(std::uint16_t bits) {
-  return static_cast<double>(f32_from_f16(bits));
-}
+inline double f64_from_f16(std::uint16_t bits) { return static_cast<double>(f32_from_f16(bits)); }
 
 }  // namespace wgk

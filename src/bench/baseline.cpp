@@ -8,7 +8,8 @@ namespace wgk::bench {
 namespace {
 
 const Measurement* find(const Report& report, const std::string& name) {
-  const auto it = std::ranges::find_if(report.measurements, [&](const Measurement& m) { return m.full_name() == name; });
+  const auto it = std::ranges::find_if(report.measurements,
+                                       [&](const Measurement& m) { return m.full_name() == name; });
   return it == report.measurements.end() ? nullptr : &*it;
 }
 
@@ -18,7 +19,8 @@ double copied_bytes(const Measurement& measurement, const Context& context) {
   return measurement.seconds.median * context.copy_bytes_per_second;
 }
 
-CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats, double tolerance) {
+CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
+                          double tolerance) {
   CheckResult result;
   for (const Measurement& old : baseline.measurements) {
     SlowDown candidate{.name = old.full_name(), .ratios = {}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard against slow-downs: times relative to the device's own copy speed, against a committed baseline per device kind.
+// The guard against slow-downs: times relative to the device's own copy speed, against a committed
+// baseline per device kind.
 #pragma once
 
 #include <string>
@@ -9,26 +10,30 @@
 
 namespace wgk::bench {
 
-// A case is worth guarding by its cost in "copied bytes": median seconds times the copy speed of the same run, so that a slower or
-// busier machine of the same kind does not look like a slower kernel.
+// A case is worth guarding by its cost in "copied bytes": median seconds times the copy speed of
+// the same run, so that a slower or busier machine of the same kind does not look like a slower
+// kernel.
 double copied_bytes(const Measurement& measurement, const Context& context);
 
 struct SlowDown {
-  std::string name;              // full name of the measurement
-  std::vector<double> ratios;    // cost now over cost in the baseline, one per repeat
+  std::string name;            // full name of the measurement
+  std::vector<double> ratios;  // cost now over cost in the baseline, one per repeat
 };
 
 struct CheckResult {
   std::size_t compared = 0;
-  std::vector<SlowDown> slower;            // every repeat beyond the tolerance
-  std::vector<std::string> missing;        // in the baseline, not measured now
-  std::vector<std::string> unknown;        // measured now, not in the baseline
+  std::vector<SlowDown> slower;      // every repeat beyond the tolerance
+  std::vector<std::string> missing;  // in the baseline, not measured now
+  std::vector<std::string> unknown;  // measured now, not in the baseline
 };
 
-// A case fails only when all `repeats` (interleaved runs of the same cases) agree that it costs more than 1 + `tolerance` times the baseline.
-CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats, double tolerance = 0.10);
+// A case fails only when all `repeats` (interleaved runs of the same cases) agree that it costs
+// more than 1 + `tolerance` times the baseline.
+CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
+                          double tolerance = 0.10);
 
-// File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the adapter's name, without versions in brackets.
+// File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the
+// adapter's name, without versions in brackets.
 std::string device_kind(const Context& context);
 
 }  // namespace wgk::bench

@@ -9,15 +9,19 @@ namespace {
 Report run(double copy, double seconds) {
   Report report;
   report.context.copy_bytes_per_second = copy;
-  report.measurements.push_back({.package = "a.B", .name = "case", .variant = "v", .seconds = summarize({seconds})});
+  report.measurements.push_back(
+      {.package = "a.B", .name = "case", .variant = "v", .seconds = summarize({seconds})});
   return report;
 }
 
 TEST(Baseline, FindsASlowDownOnlyWhenAllRepeatsAgree) {
   const Report baseline = run(100, 1.0);
-  EXPECT_EQ(check_against(baseline, {run(100, 1.2), run(100, 1.15), run(100, 1.3)}).slower.size(), 1u);
-  EXPECT_TRUE(check_against(baseline, {run(100, 1.2), run(100, 1.05), run(100, 1.3)}).slower.empty());
-  EXPECT_TRUE(check_against(baseline, {run(100, 1.0), run(100, 1.0), run(100, 1.0)}).slower.empty());
+  EXPECT_EQ(check_against(baseline, {run(100, 1.2), run(100, 1.15), run(100, 1.3)}).slower.size(),
+            1u);
+  EXPECT_TRUE(
+      check_against(baseline, {run(100, 1.2), run(100, 1.05), run(100, 1.3)}).slower.empty());
+  EXPECT_TRUE(
+      check_against(baseline, {run(100, 1.0), run(100, 1.0), run(100, 1.0)}).slower.empty());
 }
 
 TEST(Baseline, IsRelativeToTheCopySpeedOfTheSameRun) {

@@ -20,8 +20,10 @@ struct Number {
 };
 
 // A plan of one pass that binds `tensors` in order.
-Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_view text, std::vector<Number> numbers,
-                                             std::vector<PlanTensor> tensors, std::array<std::uint32_t, 3> dispatch) {
+Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_view text,
+                                             std::vector<Number> numbers,
+                                             std::vector<PlanTensor> tensors,
+                                             std::array<std::uint32_t, 3> dispatch) {
   auto parsed = jinja::Template::parse(text, std::string(name) + ".wgsl.jinja");
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   expr::Scope scope;
@@ -78,14 +80,19 @@ Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uin
   for (int i = 0; i < reads; ++i) tensors.push_back(words(std::format("r{}", i), bytes, false));
   for (int i = 0; i < writes; ++i) tensors.push_back(words(std::format("w{}", i), bytes, true));
   const std::uint64_t groups = std::max<std::uint64_t>(1, (bytes / 16 + 255) / 256);
-  // Rows of equal length: a full row of 65,535 and a nearly empty one would time workgroups that do nothing.
+  // Rows of equal length: a full row of 65,535 and a nearly empty one would time workgroups that do
+  // nothing.
   const std::uint64_t y = (groups + 65534) / 65535;
   const std::uint64_t x = (groups + y - 1) / y;
-  return one_pass("streams", k_streams_text, {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}}, std::move(tensors),
+  return one_pass("streams", k_streams_text,
+                  {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}},
+                  std::move(tensors),
                   {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), 1});
 }
 
-Result<std::shared_ptr<const Plan>> empty_plan() { return one_pass("empty", k_empty_text, {}, {}, {1, 1, 1}); }
+Result<std::shared_ptr<const Plan>> empty_plan() {
+  return one_pass("empty", k_empty_text, {}, {}, {1, 1, 1});
+}
 
 Result<std::shared_ptr<const Plan>> dependent_plan() {
   PlanTensor word = words("word", 4, true);
@@ -95,7 +102,8 @@ Result<std::shared_ptr<const Plan>> dependent_plan() {
 
 Result<std::shared_ptr<const Plan>> load_plan(std::uint32_t size) {
   const std::uint64_t bytes = std::uint64_t{4} * size * size;
-  return one_pass("load", k_load_text, {{"size", static_cast<double>(size)}}, {words("a", bytes, false), words("c", bytes, true)}, {size / 64, size / 64, 1});
+  return one_pass("load", k_load_text, {{"size", static_cast<double>(size)}},
+                  {words("a", bytes, false), words("c", bytes, true)}, {size / 64, size / 64, 1});
 }
 
 }  // namespace wgk::bench

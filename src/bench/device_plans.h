@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans that measure the device itself: what it copies, what an empty and a dependent dispatch cost, and a steady load.
+// Plans that measure the device itself: what it copies, what an empty and a dependent dispatch
+// cost, and a steady load.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace wgk::bench {
 
-// Reads `reads` and writes `writes` buffers of `bytes` each (a multiple of 16), 16 bytes per lane. reads and writes are 1 to 4.
+// Reads `reads` and writes `writes` buffers of `bytes` each (a multiple of 16), 16 bytes per lane.
+// reads and writes are 1 to 4.
 Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes);
 Result<std::shared_ptr<const Plan>> empty_plan();
 Result<std::shared_ptr<const Plan>> dependent_plan();

@@ -16,45 +16,46 @@ namespace wgk::bench {
 
 // What was measured on what. Rates in bytes/s, times in seconds.
 struct Context {
-  std::string date;                 // ISO 8601, UTC
+  std::string date;  // ISO 8601, UTC
   std::string library_version;
   std::string adapter, driver, backend, device_type;
-  bool software = false;            // a CPU behind the API: proves correctness and host cost, never GPU speed
-  std::string mode;                 // "safe" or "trusted"
-  std::string clock;                // "timestamp query" or "wall time of a batch"
-  double cache_bytes = 0;           // last-level cache that cold figures rotate past
-  double copy_bytes_per_second = 0;           // read + write, this run
-  double empty_dispatch_seconds = 0;          // independent, no bindings
-  double dependent_dispatch_seconds = 0;      // each waits for the one before
-  std::vector<std::pair<std::string, std::string>> packages;   // op id -> digest of the manifest
+  bool software = false;  // a CPU behind the API: proves correctness and host cost, never GPU speed
+  std::string mode;       // "safe" or "trusted"
+  std::string clock;      // "timestamp query" or "wall time of a batch"
+  double cache_bytes = 0;                 // last-level cache that cold figures rotate past
+  double copy_bytes_per_second = 0;       // read + write, this run
+  double empty_dispatch_seconds = 0;      // independent, no bindings
+  double dependent_dispatch_seconds = 0;  // each waits for the one before
+  std::vector<std::pair<std::string, std::string>> packages;  // op id -> digest of the manifest
 };
 
 // Host costs of one call, seconds.
 struct HostCosts {
-  double plan = 0, known_plan = 0, pipelines = 0, record = 0, submit = 0, upload = 0, read_back = 0, whole_call = 0;
+  double plan = 0, known_plan = 0, pipelines = 0, record = 0, submit = 0, upload = 0, read_back = 0,
+         whole_call = 0;
 };
 
 struct Measurement {
-  std::string package, name, variant;      // op id, case, variant id
+  std::string package, name, variant;  // op id, case, variant id
   std::vector<std::string> tags;
-  bool cold = true;                        // cold: inputs and outputs rotate past the cache; hot: one set
-  Summary seconds;                         // device time of one call, launch gaps of its dispatches included
+  bool cold = true;  // cold: inputs and outputs rotate past the cache; hot: one set
+  Summary seconds;   // device time of one call, launch gaps of its dispatches included
   std::size_t dispatches = 0;
-  double bytes = 0, flops = 0;             // least any algorithm must move and compute
-  std::string error;                       // why it was not timed (wrong result, no device, ...); empty: it was
-  double largest_error = 0;                // of the check before timing, in units of the tolerance
-  std::size_t clock_retries = 0;           // timings thrown away because the device's clocks had dropped
+  double bytes = 0, flops = 0;  // least any algorithm must move and compute
+  std::string error;         // why it was not timed (wrong result, no device, ...); empty: it was
+  double largest_error = 0;  // of the check before timing, in units of the tolerance
+  std::size_t clock_retries = 0;  // timings thrown away because the device's clocks had dropped
   std::optional<HostCosts> host;
 
   double bytes_per_second() const { return seconds.median > 0 ? bytes / seconds.median : 0; }
   double flops_per_second() const { return seconds.median > 0 ? flops / seconds.median : 0; }
-  std::string full_name() const;           // "<package>/<case>/<variant>/cold"
+  std::string full_name() const;  // "<package>/<case>/<variant>/cold"
 };
 
 // Two measurements interleaved A/B/A/B.
 struct Comparison {
   std::string name, a, b;
-  Summary ratio;                           // time of a over time of b: above 1, b is faster
+  Summary ratio;  // time of a over time of b: above 1, b is faster
 };
 
 struct Report {
@@ -63,14 +64,16 @@ struct Report {
   std::vector<Comparison> comparisons;
 };
 
-// The form that users of Google Benchmark know: {"context": ..., "benchmarks": [...]}, and "comparisons".
+// The form that users of Google Benchmark know: {"context": ..., "benchmarks": [...]}, and
+// "comparisons".
 Json to_json(const Report& report);
 Result<Report> report_from_json(const Json& json);
 
 // Fixed-width columns for a terminal, tab-separated otherwise.
 std::string to_table(const Report& report, bool terminal);
 
-// One self-contained page, readable without scripts: roofline, sorted ratios on a log axis, tables, device and versions.
+// One self-contained page, readable without scripts: roofline, sorted ratios on a log axis, tables,
+// device and versions.
 std::string to_html(const Report& report);
 
 // "12.3 us", "1.20 ms": three significant digits.

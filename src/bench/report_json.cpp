@@ -168,12 +168,15 @@ std::string Measurement::full_name() const {
 
 Json to_json(const Report& report) {
   Json::Array benchmarks;
-  for (const Measurement& m : report.measurements) benchmarks.push_back(measurement_json(m, report.context));
-  Json json = Json::object({{"context", context_json(report.context)}, {"benchmarks", std::move(benchmarks)}});
+  for (const Measurement& m : report.measurements)
+    benchmarks.push_back(measurement_json(m, report.context));
+  Json json = Json::object(
+      {{"context", context_json(report.context)}, {"benchmarks", std::move(benchmarks)}});
   if (!report.comparisons.empty()) {
     Json::Array comparisons;
     for (const Comparison& c : report.comparisons) {
-      comparisons.push_back(Json::object({{"name", c.name}, {"a", c.a}, {"b", c.b}, {"ratio", summary_json(c.ratio)}}));
+      comparisons.push_back(Json::object(
+          {{"name", c.name}, {"a", c.a}, {"b", c.b}, {"ratio", summary_json(c.ratio)}}));
     }
     json.set("comparisons", std::move(comparisons));
   }
@@ -190,11 +193,12 @@ Result<Report> report_from_json(const Json& json) {
   if (!items) return std::unexpected(items.error());
   Report report;
   report.context = context_from(context->value());
-  for (const json::Cursor& item : *items) report.measurements.push_back(measurement_from(item.value()));
+  for (const json::Cursor& item : *items)
+    report.measurements.push_back(measurement_from(item.value()));
   if (const Json* comparisons = json.find("comparisons"); comparisons && comparisons->if_array()) {
     for (const Json& c : *comparisons->if_array()) {
-      report.comparisons.push_back(
-          {text_or_empty(c, "name"), text_or_empty(c, "a"), text_or_empty(c, "b"), summary_from(c, "ratio")});
+      report.comparisons.push_back({text_or_empty(c, "name"), text_or_empty(c, "a"),
+                                    text_or_empty(c, "b"), summary_from(c, "ratio")});
     }
   }
   return report;

@@ -28,7 +28,8 @@ std::string layout(const std::vector<Row>& rows, bool terminal) {
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i > 0) text += terminal ? "  " : "\t";
-      const std::string padding(terminal && i + 1 < row.size() + (i > 0) ? widths[i] - row[i].size() : 0, ' ');
+      const std::string padding(
+          terminal && i + 1 < row.size() + (i > 0) ? widths[i] - row[i].size() : 0, ' ');
       text += i == 0 ? row[i] + padding : padding + row[i];
     }
     text += '\n';
@@ -39,24 +40,30 @@ std::string layout(const std::vector<Row>& rows, bool terminal) {
 Row measurement_row(const Measurement& m, const Context& context) {
   const std::string label = m.name + " [" + m.variant + "]";
   if (!m.error.empty()) return {label, m.cold ? "cold" : "hot", "not timed", m.error};
-  Row row = {label, m.cold ? "cold" : "hot", format_seconds(m.seconds.median),
+  Row row = {label,
+             m.cold ? "cold" : "hot",
+             format_seconds(m.seconds.median),
              format_seconds(m.seconds.p10) + " - " + format_seconds(m.seconds.p90),
              m.bytes > 0 ? format_rate(m.bytes_per_second(), "B/s") : "-",
              m.flops > 0 ? format_rate(m.flops_per_second(), "FLOP/s") : "-"};
   const bool fraction = m.bytes > 0 && context.copy_bytes_per_second > 0;
-  row.push_back(fraction ? std::format("{:.0f} %", 100 * m.bytes_per_second() / context.copy_bytes_per_second) : "-");
+  row.push_back(
+      fraction ? std::format("{:.0f} %", 100 * m.bytes_per_second() / context.copy_bytes_per_second)
+               : "-");
   row.push_back(std::format("{}", m.seconds.samples));
   row.push_back(std::format("{}", m.seconds.outliers));
   return row;
 }
 
 void add_host_table(std::string& text, const Report& report, bool terminal) {
-  std::vector<Row> rows = {{"host cost", "plan", "known", "pipelines", "record", "submit", "upload", "read back", "whole call"}};
+  std::vector<Row> rows = {{"host cost", "plan", "known", "pipelines", "record", "submit", "upload",
+                            "read back", "whole call"}};
   for (const Measurement& m : report.measurements) {
     if (!m.host) continue;
     const HostCosts& h = *m.host;
-    rows.push_back({m.name + " [" + m.variant + "]", format_seconds(h.plan), format_seconds(h.known_plan),
-                    format_seconds(h.pipelines), format_seconds(h.record), format_seconds(h.submit), format_seconds(h.upload),
+    rows.push_back({m.name + " [" + m.variant + "]", format_seconds(h.plan),
+                    format_seconds(h.known_plan), format_seconds(h.pipelines),
+                    format_seconds(h.record), format_seconds(h.submit), format_seconds(h.upload),
                     format_seconds(h.read_back), format_seconds(h.whole_call)});
   }
   if (rows.size() > 1) text += "\n" + layout(rows, terminal);
@@ -72,26 +79,33 @@ std::string format_seconds(double seconds) {
 }
 
 std::string format_rate(double per_second, std::string_view unit) {
-  static constexpr std::array<std::pair<double, const char*>, 4> kScales = {{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  static constexpr std::array<std::pair<double, const char*>, 4> kScales = {
+      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
   for (const auto& [scale, prefix] : kScales) {
-    if (per_second >= scale) return std::format("{} {}{}", three_digits(per_second / scale), prefix, unit);
+    if (per_second >= scale)
+      return std::format("{} {}{}", three_digits(per_second / scale), prefix, unit);
   }
   return std::format("{} {}", three_digits(per_second), unit);
 }
 
 std::string to_table(const Report& report, bool terminal) {
   const Context& c = report.context;
-  std::string text = std::format("device: {}{}, {} mode; clock: {}\n", c.adapter, c.software ? " (software: no GPU speed)" : "", c.mode, c.clock);
-  text += std::format("copy {}; empty dispatch {}; dependent dispatch {}\n\n", format_rate(c.copy_bytes_per_second, "B/s"),
-                      format_seconds(c.empty_dispatch_seconds), format_seconds(c.dependent_dispatch_seconds));
-  std::vector<Row> rows = {{"case [variant]", "data", "median", "10-90 %", "bytes/s", "FLOP/s", "of copy", "n", "outliers"}};
+  std::string text = std::format("device: {}{}, {} mode; clock: {}\n", c.adapter,
+                                 c.software ? " (software: no GPU speed)" : "", c.mode, c.clock);
+  text += std::format("copy {}; empty dispatch {}; dependent dispatch {}\n\n",
+                      format_rate(c.copy_bytes_per_second, "B/s"),
+                      format_seconds(c.empty_dispatch_seconds),
+                      format_seconds(c.dependent_dispatch_seconds));
+  std::vector<Row> rows = {{"case [variant]", "data", "median", "10-90 %", "bytes/s", "FLOP/s",
+                            "of copy", "n", "outliers"}};
   for (const Measurement& m : report.measurements) rows.push_back(measurement_row(m, c));
   text += layout(rows, terminal);
   add_host_table(text, report, terminal);
   if (!report.comparisons.empty()) {
     rows = {{"comparison", "a", "b", "time a / time b", "10-90 %"}};
     for (const Comparison& k : report.comparisons) {
-      rows.push_back({k.name, k.a, k.b, std::format("{:.3f}", k.ratio.median), std::format("{:.3f} - {:.3f}", k.ratio.p10, k.ratio.p90)});
+      rows.push_back({k.name, k.a, k.b, std::format("{:.3f}", k.ratio.median),
+                      std::format("{:.3f} - {:.3f}", k.ratio.p10, k.ratio.p90)});
     }
     text += "\n" + layout(rows, terminal);
   }

@@ -8,18 +8,39 @@
 namespace wgk::bench {
 namespace {
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
 
 Report example() {
   Report report;
-  report.context = {.date = "2026-01-02T03:04:05Z", .library_version = "0.1.0", .adapter = "A <GPU>", .driver = "1.2", .backend = "Vulkan",
-                    .device_type = "discrete GPU", .mode = "safe", .clock = "timestamp query", .cache_bytes = 6e7, .copy_bytes_per_second = 4e12,
-                    .empty_dispatch_seconds = 2e-7, .dependent_dispatch_seconds = 1.8e-6, .packages = {{"a.B", "abc="}}};
-  Measurement timed{.package = "a.B", .name = "big", .variant = "plain", .tags = {"h200"}, .cold = true,
-                    .seconds = summarize({10e-6, 11e-6, 12e-6}), .dispatches = 1, .bytes = 22e6, .flops = 11e6, .largest_error = 0.25};
+  report.context = {.date = "2026-01-02T03:04:05Z",
+                    .library_version = "0.1.0",
+                    .adapter = "A <GPU>",
+                    .driver = "1.2",
+                    .backend = "Vulkan",
+                    .device_type = "discrete GPU",
+                    .mode = "safe",
+                    .clock = "timestamp query",
+                    .cache_bytes = 6e7,
+                    .copy_bytes_per_second = 4e12,
+                    .empty_dispatch_seconds = 2e-7,
+                    .dependent_dispatch_seconds = 1.8e-6,
+                    .packages = {{"a.B", "abc="}}};
+  Measurement timed{.package = "a.B",
+                    .name = "big",
+                    .variant = "plain",
+                    .tags = {"h200"},
+                    .cold = true,
+                    .seconds = summarize({10e-6, 11e-6, 12e-6}),
+                    .dispatches = 1,
+                    .bytes = 22e6,
+                    .flops = 11e6,
+                    .largest_error = 0.25};
   timed.host = HostCosts{.plan = 4e-5, .record = 1e-6};
   report.measurements.push_back(timed);
-  report.measurements.push_back({.package = "a.B", .name = "bad", .variant = "plain", .error = "wrong result"});
+  report.measurements.push_back(
+      {.package = "a.B", .name = "bad", .variant = "plain", .error = "wrong result"});
   report.comparisons.push_back({"big", "peer", "plain", summarize({1.5, 1.6, 1.4})});
   return report;
 }
@@ -41,7 +62,8 @@ TEST(Report, JsonHasTheFormOfGoogleBenchmark) {
   EXPECT_DOUBLE_EQ(*first.find("real_time")->if_number(), 11);
   EXPECT_EQ(*first.find("time_unit")->if_string(), "us");
   EXPECT_DOUBLE_EQ(*first.find("fraction_of_copy")->if_number(), 0.5);
-  EXPECT_EQ(*json.find("benchmarks")->if_array()->at(1).find("error_message")->if_string(), "wrong result");
+  EXPECT_EQ(*json.find("benchmarks")->if_array()->at(1).find("error_message")->if_string(),
+            "wrong result");
 }
 
 TEST(Report, MissingPartsAreErrors) {

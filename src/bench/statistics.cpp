@@ -29,7 +29,9 @@ Summary summarize(std::vector<double> values) {
   std::ranges::sort(deviations);
   // 1.4826 makes the deviation of a normal distribution its standard deviation.
   const double limit = 3 * 1.4826 * quantile(deviations, 0.5);
-  if (limit > 0) s.outliers = static_cast<std::size_t>(std::ranges::count_if(deviations, [&](double d) { return d > limit; }));
+  if (limit > 0)
+    s.outliers = static_cast<std::size_t>(
+        std::ranges::count_if(deviations, [&](double d) { return d > limit; }));
   return s;
 }
 

@@ -7,8 +7,8 @@
 
 namespace wgk::bench {
 
-// Median with the 10-90 % range. An outlier lies further than three (scaled) median absolute deviations from the median;
-// outliers are counted, never dropped.
+// Median with the 10-90 % range. An outlier lies further than three (scaled) median absolute
+// deviations from the median; outliers are counted, never dropped.
 struct Summary {
   double median = 0, p10 = 0, p90 = 0, min = 0, max = 0;
   std::size_t samples = 0, outliers = 0;

@@ -11,21 +11,23 @@ namespace wgk::bench {
 std::string escape_html(std::string_view text);
 
 struct Axis {
-  double low = 1, high = 10;     // data range, low < high; positive when logarithmic
+  double low = 1, high = 10;  // data range, low < high; positive when logarithmic
   bool logarithmic = true;
-  std::string label;             // with its unit
+  std::string label;  // with its unit
 };
 
 class Plot {
  public:
-  // Size of the whole picture in pixels; the frame leaves room for labels at the left (`left` pixels) and below.
+  // Size of the whole picture in pixels; the frame leaves room for labels at the left (`left`
+  // pixels) and below.
   Plot(Axis x, Axis y, int width, int height, int left = 80);
 
   void point(double x, double y, std::string_view css_class, std::string_view tooltip);
   void line(double x0, double y0, double x1, double y1, std::string_view css_class);
   // Text at a place of the data; `anchor` is start, middle or end.
   void text(double x, double y, std::string_view words, std::string_view anchor = "start");
-  // Ticks at powers of ten (and 2 and 5 of short ranges) with `format(value)` as text; `y_ticks` off for categories.
+  // Ticks at powers of ten (and 2 and 5 of short ranges) with `format(value)` as text; `y_ticks`
+  // off for categories.
   void frame(std::string (*x_text)(double), std::string (*y_text)(double));
 
   // The complete <svg> element; `title` is read out by screen readers.

@@ -14,7 +14,7 @@ namespace wgk::bench {
 namespace {
 
 constexpr double kGuardPassSeconds = 5e-3;
-constexpr double kGuardWarmSeconds = 0.3;    // clocks need 0.2 to 0.4 s of load
+constexpr double kGuardWarmSeconds = 0.3;  // clocks need 0.2 to 0.4 s of load
 constexpr double kGuardLimitSeconds = 3;
 constexpr double kGuardTolerance = 1.04;
 constexpr std::uint32_t kLoadSize = 2048;
@@ -25,10 +25,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 // `plan` bound to `sets` sets of zeroed buffers.
-Result<Rotation> bind_sets(const gpu::Context& context, const std::shared_ptr<const Plan>& plan, std::size_t sets) {
+Result<Rotation> bind_sets(const gpu::Context& context, const std::shared_ptr<const Plan>& plan,
+                           std::size_t sets) {
   auto prepared = gpu::Prepared::make(context, plan);
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   auto slices = make_arenas(context, *plan, sets);
@@ -44,49 +47,61 @@ Result<Rotation> bind_sets(const gpu::Context& context, const std::shared_ptr<co
 
 }  // namespace
 
-Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& context, const Plan& plan, std::size_t sets) {
+Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& context,
+                                                         const Plan& plan, std::size_t sets) {
   std::vector<std::vector<gpu::Slice>> slices(sets);
-  const std::uint64_t align = std::max<std::uint64_t>(256, context.device->limits().minStorageBufferOffsetAlignment);
+  const std::uint64_t align =
+      std::max<std::uint64_t>(256, context.device->limits().minStorageBufferOffsetAlignment);
   for (const PlanTensor& tensor : plan.tensors) {
     const std::uint64_t stride = round_up(tensor.buffer_size, align);
     // One arena may not be larger than a buffer can be; the sets then take turns in it.
     const std::uint64_t most = context.device->limits().maxBufferSize / stride;
-    const std::uint64_t places = std::clamp<std::uint64_t>(sets, 1, std::max<std::uint64_t>(most, 1));
-    auto arena = context.memory->allocate(stride * places, gpu::kTensorUsage, "bench " + tensor.port);
+    const std::uint64_t places =
+        std::clamp<std::uint64_t>(sets, 1, std::max<std::uint64_t>(most, 1));
+    auto arena =
+        context.memory->allocate(stride * places, gpu::kTensorUsage, "bench " + tensor.port);
     if (!arena) return std::unexpected(std::move(arena.error()));
     if (arena->dirty) {
-      if (auto status = gpu::clear(context, {arena->buffer, 0, stride * places}); !status) return std::unexpected(std::move(status.error()));
+      if (auto status = gpu::clear(context, {arena->buffer, 0, stride * places}); !status)
+        return std::unexpected(std::move(status.error()));
     }
-    for (std::size_t i = 0; i < sets; ++i) slices[i].push_back({arena->buffer, stride * (i % places), tensor.buffer_size});
+    for (std::size_t i = 0; i < sets; ++i)
+      slices[i].push_back({arena->buffer, stride * (i % places), tensor.buffer_size});
   }
   return slices;
 }
 
 std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes) {
   double bytes = 0;
-  for (const PlanTensor& tensor : plan.tensors) bytes += static_cast<double>(round_up(tensor.buffer_size, 256));
+  for (const PlanTensor& tensor : plan.tensors)
+    bytes += static_cast<double>(round_up(tensor.buffer_size, 256));
   if (bytes <= 0) return 1;
   const double wanted = std::ceil(3 * cache_bytes / bytes) + 1;
   const double most = std::max(1.0, std::floor(memory_bytes / bytes));
   return static_cast<std::size_t>(std::clamp(wanted, 2.0, std::max(2.0, std::min(most, 16384.0))));
 }
 
-Result<std::unique_ptr<Timer>> Timer::make(gpu::Context context, bool software, const TimerOptions& options) {
+Result<std::unique_ptr<Timer>> Timer::make(gpu::Context context, bool software,
+                                           const TimerOptions& options) {
   std::unique_ptr<Timer> timer(new Timer(std::move(context), software, options));
   timer->device_clock_ = timer->context_.device->caps().has_feature("timestamp-query");
-  if (auto status = timer->prepare_guard(); !status) return std::unexpected(std::move(status.error()));
+  if (auto status = timer->prepare_guard(); !status)
+    return std::unexpected(std::move(status.error()));
   return timer;
 }
 
-Result<double> Timer::time(const Rotation& rotation, std::uint32_t repetitions, std::size_t* position) const {
+Result<double> Timer::time(const Rotation& rotation, std::uint32_t repetitions,
+                           std::size_t* position) const {
   Rotation turned;
   if (position != nullptr && rotation.size() > 1) {
     const std::size_t count = std::min<std::size_t>(rotation.size(), repetitions);
-    for (std::size_t i = 0; i < count; ++i) turned.push_back(rotation[(*position + i) % rotation.size()]);
+    for (std::size_t i = 0; i < count; ++i)
+      turned.push_back(rotation[(*position + i) % rotation.size()]);
     *position = (*position + repetitions) % rotation.size();
   }
   const Rotation& calls = turned.empty() ? rotation : turned;
-  auto nanoseconds = device_clock_ ? gpu::time_repetitions(calls, repetitions) : gpu::time_repetitions_on_host(calls, repetitions);
+  auto nanoseconds = device_clock_ ? gpu::time_repetitions(calls, repetitions)
+                                   : gpu::time_repetitions_on_host(calls, repetitions);
   if (!nanoseconds) return std::unexpected(std::move(nanoseconds.error()));
   return *nanoseconds * 1e-9;
 }
@@ -99,7 +114,8 @@ Result<std::uint32_t> Timer::calibrate(const Rotation& rotation) const {
     if (!seconds) return std::unexpected(std::move(seconds.error()));
     if (*seconds >= 0.9 * target || repetitions >= options_.max_repetitions) return repetitions;
     const double factor = *seconds > 0 ? std::clamp(1.05 * target / *seconds, 1.2, 20.0) : 20.0;
-    repetitions = static_cast<std::uint32_t>(std::min<double>(std::ceil(repetitions * factor), options_.max_repetitions));
+    repetitions = static_cast<std::uint32_t>(
+        std::min<double>(std::ceil(repetitions * factor), options_.max_repetitions));
   }
 }
 
@@ -112,7 +128,8 @@ Status Timer::prepare_guard() {
   guard_ = std::move(*rotation);
   auto once = time(guard_, 1);
   if (!once) return std::unexpected(std::move(once.error()));
-  guard_repetitions_ = static_cast<std::uint32_t>(std::clamp(kGuardPassSeconds / std::max(*once, 1e-6), 1.0, 10'000.0));
+  guard_repetitions_ = static_cast<std::uint32_t>(
+      std::clamp(kGuardPassSeconds / std::max(*once, 1e-6), 1.0, 10'000.0));
   return bring_clocks_up();
 }
 
@@ -178,7 +195,8 @@ Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) 
   }
 }
 
-Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes) const {
+Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t bytes,
+                                        double cache_bytes) const {
   auto plan = streams_plan(reads, writes, bytes);
   if (!plan) return std::unexpected(std::move(plan.error()));
   return bind_sets(context_, *plan, cold_sets(**plan, cache_bytes, kArenaBytes));
@@ -194,7 +212,8 @@ Result<Timing> Timer::stream_floor(int reads, int writes, std::uint64_t bytes, d
 
 Result<DeviceSpeed> Timer::device_speed(double cache_bytes) {
   DeviceSpeed speed;
-  const std::uint64_t bytes = std::min(software_ ? kCopyBytes / 4 : kCopyBytes, context_.device->limits().maxStorageBufferBindingSize);
+  const std::uint64_t bytes = std::min(software_ ? kCopyBytes / 4 : kCopyBytes,
+                                       context_.device->limits().maxStorageBufferBindingSize);
   auto copy = stream_floor(1, 1, bytes, cache_bytes);
   if (!copy) return std::unexpected(std::move(copy.error()));
   speed.copy_bytes_per_second = 2 * static_cast<double>(bytes) / summarize(copy->seconds).median;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times prepared calls on one device: warmed up, repeated to a target time, guarded against dropped clocks, interleaved on request.
+// Times prepared calls on one device: warmed up, repeated to a target time, guarded against dropped
+// clocks, interleaved on request.
 #pragma once
 
 #include <cstddef>
@@ -19,49 +20,56 @@ namespace wgk::bench {
 using Rotation = std::vector<std::shared_ptr<gpu::Bound>>;
 
 struct TimerOptions {
-  std::size_t samples = 30;                  // passes per measurement
-  std::optional<double> pass_seconds;        // device time of one pass; default 2 ms, 20 ms on software
+  std::size_t samples = 30;            // passes per measurement
+  std::optional<double> pass_seconds;  // device time of one pass; default 2 ms, 20 ms on software
   double warm_up_seconds = 0.2;
-  std::uint32_t max_repetitions = 20'000;    // of a call in one pass
-  std::size_t max_retries = 3;               // of a measurement that the clock guard refuses
+  std::uint32_t max_repetitions = 20'000;  // of a call in one pass
+  std::size_t max_retries = 3;             // of a measurement that the clock guard refuses
 };
 
 struct Timing {
-  std::vector<double> seconds;               // per call, one entry per pass
-  std::uint32_t repetitions = 0;             // calls per pass
+  std::vector<double> seconds;    // per call, one entry per pass
+  std::uint32_t repetitions = 0;  // calls per pass
   std::size_t clock_retries = 0;
 };
 
 // What the device does at best, measured once per run.
 struct DeviceSpeed {
-  double copy_bytes_per_second = 0;          // read + write of large buffers
+  double copy_bytes_per_second = 0;  // read + write of large buffers
   double empty_dispatch_seconds = 0;
   double dependent_dispatch_seconds = 0;
 };
 
 class Timer {
  public:
-  // `software`: a CPU driver; it has no clocks to guard and is timed by the host when it has no timestamps.
-  static Result<std::unique_ptr<Timer>> make(gpu::Context context, bool software, const TimerOptions& options = {});
+  // `software`: a CPU driver; it has no clocks to guard and is timed by the host when it has no
+  // timestamps.
+  static Result<std::unique_ptr<Timer>> make(gpu::Context context, bool software,
+                                             const TimerOptions& options = {});
 
-  // Times each rotation; with several, their passes alternate A, B, A, B, so that drifts hit all alike.
+  // Times each rotation; with several, their passes alternate A, B, A, B, so that drifts hit all
+  // alike.
   Result<std::vector<Timing>> measure(std::span<const Rotation> rotations);
 
   // `cache_bytes`: buffers of the copy rotate past it.
   Result<DeviceSpeed> device_speed(double cache_bytes);
 
-  // Reads and writes that many buffers of `bytes` each, cold: the floor of a kernel with these streams. Seconds per call.
+  // Reads and writes that many buffers of `bytes` each, cold: the floor of a kernel with these
+  // streams. Seconds per call.
   Result<Timing> stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes);
   // The calls of stream_floor, for interleaving with others.
-  Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes) const;
+  Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes,
+                                   double cache_bytes) const;
 
   bool device_clock() const { return device_clock_; }
 
  private:
   Timer(gpu::Context context, bool software, const TimerOptions& options)
       : context_(std::move(context)), software_(software), options_(options) {}
-  // `position` is where in the rotation the calls begin; it moves on, so that the passes of a measurement take every set in turn.
-  Result<double> time(const Rotation& rotation, std::uint32_t repetitions, std::size_t* position = nullptr) const;
+  // `position` is where in the rotation the calls begin; it moves on, so that the passes of a
+  // measurement take every set in turn.
+  Result<double> time(const Rotation& rotation, std::uint32_t repetitions,
+                      std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
   Status prepare_guard();
   Status bring_clocks_up();
@@ -74,14 +82,16 @@ class Timer {
   bool device_clock_ = false;
   Rotation guard_;
   std::uint32_t guard_repetitions_ = 1;
-  double guard_seconds_ = 0;                 // best known time of one guard pass
+  double guard_seconds_ = 0;  // best known time of one guard pass
 };
 
-// A call's buffers cut out of one arena per port, so that `sets` sets differ in address and every set still waits for the one before.
-// Slices are aligned for binding. Fresh arenas hold zeros.
-Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& context, const Plan& plan, std::size_t sets);
+// A call's buffers cut out of one arena per port, so that `sets` sets differ in address and every
+// set still waits for the one before. Slices are aligned for binding. Fresh arenas hold zeros.
+Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& context,
+                                                         const Plan& plan, std::size_t sets);
 
-// How many sets keep every access out of a cache of `cache_bytes`: at least 2, at most what `memory_bytes` holds.
+// How many sets keep every access out of a cache of `cache_bytes`: at least 2, at most what
+// `memory_bytes` holds.
 std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes);
 
 }  // namespace wgk::bench

@@ -15,7 +15,8 @@ namespace {
 void run(std::string_view text) {
   const Expression expression{std::string(text)};
   const bool evaluates = expression.evaluate(fuzz_scope(), kFuzzLimits).has_value();
-  if (!expression.syntax() && evaluates) std::abort();  // a syntax error must be raised by evaluation
+  if (!expression.syntax() && evaluates)
+    std::abort();  // a syntax error must be raised by evaluation
   (void)expression.explain_not_true(fuzz_scope());
   const Result<std::string> once = evaluate_text(text, fuzz_context(), kFuzzLimits);
   const Result<std::string> again = evaluate_text(text, fuzz_context(), kFuzzLimits);

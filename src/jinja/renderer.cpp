@@ -116,7 +116,8 @@ bool Renderer::run_statement(StatementId id) {
 
 bool Renderer::print(const Value& value) {
   if (value.is_undefined() || value.is_null()) return true;
-  if (lists_ == ListStyle::kBrackets || value.if_array() == nullptr) return expr::append_printed(*this, value, out_);
+  if (lists_ == ListStyle::kBrackets || value.if_array() == nullptr)
+    return expr::append_printed(*this, value, out_);
   expr::JsonFormat format;
   format.undefined_is_null = false;
   format.open = '(';

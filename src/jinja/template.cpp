@@ -63,7 +63,8 @@ Result<Template> Template::load(std::string_view path, const Loader& loader,
 const std::vector<std::string>& Template::free_names() const { return parsed_->free_names; }
 const std::vector<std::string>& Template::assigned_names() const { return parsed_->assigned_names; }
 
-Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits, ListStyle lists) const {
+Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits,
+                                     ListStyle lists) const {
   const Tree& tree = parsed_->tree;
   std::vector<const expr::Value*> names(tree.ast.names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {

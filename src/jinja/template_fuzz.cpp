@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a template that may include itself and two small files: it renders or errs, the same way each time, within limits.
+// Any text as a template that may include itself and two small files: it renders or errs, the same
+// way each time, within limits.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::string_view kNothing = "—";
 
-std::string code(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
+std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 // A cell of a table must not break its row.
 std::string cell(std::string_view text) {

@@ -173,51 +173,30 @@ std::uint64_t split_mix64(std::uint64_t seed, std::uint64_t index) {
 
 double host_value(DType dtype, std::span<const std::byte> data, std::size_t index) {
   switch (dtype) {
-    case DType::f32:
-      return static_cast<double>(load<float>(data, index));
-    case DType::f16:
-      return f64_from_f16(load<std::uint16_t>(data, index));
-    case DType::i8:
-      return load<std::int8_t>(data, index);
-    case DType::i16:
-      return load<std::int16_t>(data, index);
-    case DType::i32:
-      return load<std::int32_t>(data, index);
-    case DType::i64:
-      return static_cast<double>(load<std::int64_t>(data, index));
-    case DType::u8:
-      return load<std::uint8_t>(data, index);
-    case DType::u32:
-      return load<std::uint32_t>(data, index);
-    case DType::boolean:
-      return load<std::uint8_t>(data, index);
+    case DType::f32: return static_cast<double>(load<float>(data, index));
+    case DType::f16: return f64_from_f16(load<std::uint16_t>(data, index));
+    case DType::i8: return load<std::int8_t>(data, index);
+    case DType::i16: return load<std::int16_t>(data, index);
+    case DType::i32: return load<std::int32_t>(data, index);
+    case DType::i64: return static_cast<double>(load<std::int64_t>(data, index));
+    case DType::u8: return load<std::uint8_t>(data, index);
+    case DType::u32: return load<std::uint32_t>(data, index);
+    case DType::boolean: return load<std::uint8_t>(data, index);
   }
   return 0;
 }
 
 Status store_host_value(DType dtype, double value, std::span<std::byte> data, std::size_t index) {
   switch (dtype) {
-    case DType::f32:
-      store(data, index, static_cast<float>(value));
-      return {};
-    case DType::f16:
-      store(data, index, f16_from_f64(value));
-      return {};
-    case DType::i8:
-      return store_integer<std::int8_t>(dtype, value, data, index);
-    case DType::i16:
-      return store_integer<std::int16_t>(dtype, value, data, index);
-    case DType::i32:
-      return store_integer<std::int32_t>(dtype, value, data, index);
-    case DType::i64:
-      return store_integer<std::int64_t>(dtype, value, data, index);
-    case DType::u8:
-      return store_integer<std::uint8_t>(dtype, value, data, index);
-    case DType::u32:
-      return store_integer<std::uint32_t>(dtype, value, data, index);
-    case DType::boolean:
-      store(data, index, static_cast<std::uint8_t>(value != 0));
-      return {};
+    case DType::f32: store(data, index, static_cast<float>(value)); return {};
+    case DType::f16: store(data, index, f16_from_f64(value)); return {};
+    case DType::i8: return store_integer<std::int8_t>(dtype, value, data, index);
+    case DType::i16: return store_integer<std::int16_t>(dtype, value, data, index);
+    case DType::i32: return store_integer<std::int32_t>(dtype, value, data, index);
+    case DType::i64: return store_integer<std::int64_t>(dtype, value, data, index);
+    case DType::u8: return store_integer<std::uint8_t>(dtype, value, data, index);
+    case DType::u32: return store_integer<std::uint32_t>(dtype, value, data, index);
+    case DType::boolean: store(data, index, static_cast<std::uint8_t>(value != 0)); return {};
   }
   return {};
 }

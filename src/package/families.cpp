@@ -243,9 +243,7 @@ Result<Cell> read_selector(const Cursor& record, const std::vector<Axis>& axes) 
   return cell;
 }
 
-std::string cell_text(const Cell& cell) {
-  return "('" + cell[0] + "', '" + cell[1] + "')";
-}
+std::string cell_text(const Cell& cell) { return "('" + cell[0] + "', '" + cell[1] + "')"; }
 
 Result<std::vector<Cell>> read_excluded(const Cursor& family, const std::vector<Axis>& axes) {
   std::vector<Cell> excluded;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as each of a package's JSON files: it is read or refused. JSON that is read is written and read again without change.
+// Any text as each of a package's JSON files: it is read or refused. JSON that is read is written
+// and read again without change.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -34,9 +34,7 @@ std::string list_text(const std::vector<DType>& dtypes) {
   return text + "]";
 }
 
-bool is_projection(DType storage) {
-  return storage == DType::i32 || storage == DType::u32;
-}
+bool is_projection(DType storage) { return storage == DType::i32 || storage == DType::u32; }
 
 Status read_storage(const Cursor& cursor, const std::vector<DType>& logical, Port& port) {
   const std::optional<Cursor> member = cursor.find("storage");
@@ -124,9 +122,7 @@ bool same_scalar(const Json& a, const Json& b) {
   return a == b;
 }
 
-bool is_scalar(const Json& json) {
-  return !json.is_array() && !json.is_object();
-}
+bool is_scalar(const Json& json) { return !json.is_array() && !json.is_object(); }
 
 Status read_constraint(const Cursor& cursor, Attribute& attribute) {
   WGK_TRY(expect_object(cursor));

@@ -85,18 +85,10 @@ constexpr auto kScopeNames = std::to_array<std::string_view>({
     "dict",
 });
 
-constexpr bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-constexpr bool is_letter(char c) {
-  return is_lower(c) || (c >= 'A' && c <= 'Z');
-}
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-constexpr bool is_word(char c) {
-  return is_letter(c) || is_digit(c) || c == '_';
-}
+constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 
 bool is_domain_part(std::string_view part, bool first) {
   if (part.empty() || !(first ? is_lower(part[0]) : is_letter(part[0]))) return false;
@@ -127,9 +119,7 @@ bool is_prototype_name(std::string_view text) {
   return std::ranges::contains(kPrototypeNames, text);
 }
 
-bool is_scope_name(std::string_view text) {
-  return std::ranges::contains(kScopeNames, text);
-}
+bool is_scope_name(std::string_view text) { return std::ranges::contains(kScopeNames, text); }
 
 bool is_package_path(std::string_view text) {
   if (text.contains("..")) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planning costs: a new shape (rendering included), a new shape whose texts are known, and a known signature.
+// What planning costs: a new shape (rendering included), a new shape whose texts are known, and a
+// known signature.
 #include <benchmark/benchmark.h>
 
 #include <fstream>
@@ -24,11 +25,14 @@ std::string read(const std::string& path) {
 // The row norm from the source tree, without its digests.
 std::shared_ptr<const package::Package> row_norm() {
   static const auto loaded = [] {
-    const std::string folder = std::string(WGK_SOURCE_DIR) +
-                               "/kernels/com.microsoft.SkipSimplifiedLayerNormalization/build/webgpu/";
+    const std::string folder =
+        std::string(WGK_SOURCE_DIR) +
+        "/kernels/com.microsoft.SkipSimplifiedLayerNormalization/build/webgpu/";
     auto package = std::make_shared<package::Package>();
-    package->manifest = package::read_manifest(*json::parse(read(folder + "manifest.json"))).value();
-    package->contract = package::read_contract(*json::parse(read(folder + "contract.json"))).value();
+    package->manifest =
+        package::read_manifest(*json::parse(read(folder + "manifest.json"))).value();
+    package->contract =
+        package::read_contract(*json::parse(read(folder + "contract.json"))).value();
     std::map<std::string, std::string, std::less<>> texts;
     const auto loader = [&](std::string_view name) -> const std::string* {
       const auto [text, fresh] = texts.try_emplace(std::string(name));
@@ -39,8 +43,8 @@ std::shared_ptr<const package::Package> row_norm() {
       for (const package::Pass* pass : package::passes_of(variant)) {
         if (package->find_template(pass->shader)) continue;
         auto parsed = jinja::Template::load(pass->shader, loader).value();
-        package->templates.emplace_back(
-            pass->shader, std::make_shared<const jinja::Template>(std::move(parsed)));
+        package->templates.emplace_back(pass->shader,
+                                        std::make_shared<const jinja::Template>(std::move(parsed)));
       }
     }
     return std::shared_ptr<const package::Package>(std::move(package));

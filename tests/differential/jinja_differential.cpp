@@ -38,16 +38,11 @@ std::string dump_list(const std::vector<Value>& items) {
 // The value with its tags, in the notation of generate.mjs.
 std::string dump(const Value& value) {
   switch (expr::kind_of(value)) {
-    case Kind::kUndefined:
-      return "undefined";
-    case Kind::kNull:
-      return "null";
-    case Kind::kHole:
-      return "hole";
-    case Kind::kFunction:
-      return "function";
-    case Kind::kBool:
-      return *value.if_bool() ? "true" : "false";
+    case Kind::kUndefined: return "undefined";
+    case Kind::kNull: return "null";
+    case Kind::kHole: return "hole";
+    case Kind::kFunction: return "function";
+    case Kind::kBool: return *value.if_bool() ? "true" : "false";
     case Kind::kNumber: {
       const auto [number, is_float] = *value.if_number();
       const bool minus_zero = number == 0 && std::signbit(number);
@@ -64,8 +59,7 @@ std::string dump(const Value& value) {
       const std::string items = dump_list(value.if_array()->items);
       return value.if_array()->is_tuple ? "(" + items + ")" : "[" + items + "]";
     }
-    case Kind::kObject:
-      break;
+    case Kind::kObject: break;
   }
   std::string members;
   for (const auto& [key, member] : value.if_object()->members) {
@@ -74,12 +68,9 @@ std::string dump(const Value& value) {
     members += ": " + dump(member);
   }
   switch (value.if_object()->kind) {
-    case expr::Object::Kind::kNamespace:
-      return "namespace {" + members + "}";
-    case expr::Object::Kind::kKeywords:
-      return "keywords {" + members + "}";
-    default:
-      return "{" + members + "}";
+    case expr::Object::Kind::kNamespace: return "namespace {" + members + "}";
+    case expr::Object::Kind::kKeywords: return "keywords {" + members + "}";
+    default: return "{" + members + "}";
   }
 }
 

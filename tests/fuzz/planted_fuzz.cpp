@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target with a bug on purpose: a write behind the end of a buffer, some steps deep. `./dev fuzz` must find it, which proves
-// that coverage guidance and sanitizers are at work; it is never part of another program.
+// A target with a bug on purpose: a write behind the end of a buffer, some steps deep. `./dev fuzz`
+// must find it, which proves that coverage guidance and sanitizers are at work; it is never part of
+// another program.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -29,7 +29,7 @@ lint_text() {
   (
     cd "$REPO" || return
     # shellcheck disable=SC2046 # our own names, without blanks
-    inside shellcheck -x $(shell_files) && inside codespell README.md src include kernels tests tools dev
+    inside shellcheck -x $(shell_files) && inside codespell README.md CONTRIBUTING.md docs src include kernels tests tools dev
   )
 }
 
