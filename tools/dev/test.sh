@@ -13,15 +13,6 @@ stage_includes() {
   lint_includes && inside python3 tests/dev/check_includes_test.py
 }
 
-# test.json and bench.json are what their generators write.
-stage_generated() {
-  local generator rc=0
-  for generator in "$REPO"/tools/cases/*.py; do
-    if grep -q 'case_writer\.main' "$generator"; then inside python3 "$generator" --check || rc=1; fi
-  done
-  return "$rc"
-}
-
 # Files that programs write: regenerating gives the same bytes; shared kernel text is the same everywhere.
 stage_generated() {
   local file copy rc=0 generators=0
@@ -37,6 +28,7 @@ stage_generated() {
     done
   done
   [ "$generators" -gt 0 ] || rc=1
+  inside python3 tools/errors_page.py --check || rc=1
   return "$rc"
 }
 
