@@ -4,7 +4,7 @@
 # with status 0, fails with any other, and is skipped with 77 (its last line then says why). To add a stage, write the
 # function and put the name where it belongs in STAGES. A stage sees WGK_TEST_FULL=1 when --full was given.
 
-STAGES=(format text includes generated build unit differential purity sanitizers dev)
+STAGES=(format text includes generated build unit interop packages differential purity sanitizers dev)
 
 stage_format() { cmd_fmt --check; }
 stage_text() { lint_text; }
@@ -37,8 +37,17 @@ stage_build() { build release all; }
 # GoogleTest programs beside the sources; those that need a device use the one that is there, llvmpipe if none.
 stage_unit() { inside ctest --test-dir build/release --output-on-failure -j 2 --no-tests=error; }
 
-# Random templates and expressions against the reference engine.
-stage_differential() { inside bash tests/differential/run.sh build/release; }
+# The recorded behaviour of the published loader.
+stage_interop() { inside build/release/wgk_interop tests/interop; }
+
+# Every package is in order; the row norm passes every case on every variant that accepts it.
+stage_packages() {
+  local package rc=0
+  for package in "$REPO"/kernels/com.*; do inside build/release/bin/wgk check "$package" || rc=1; done
+  inside python3 tests/docs/readme_test.py . build/release/bin/wgk || rc=1
+  inside build/release/bin/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
+  return "$rc"
+}
 
 # Random templates and expressions against the reference engine of npm, where npm can fetch it.
 stage_differential() { inside tests/differential/run.sh build/release "$([ "$WGK_TEST_FULL" = 1 ] && echo 100000 || echo 12000)"; }
