@@ -20,7 +20,7 @@ ALLOWED_C = set(
     """memchr memcmp memcpy memmove memset strlen strcmp strncmp bcmp abort
     acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh exp exp2 expm1 fabs floor fma fmod fmodf frexp frexpf frexpl hypot ldexp log log10
     log1p log2 lround llround modf nearbyint nextafter pow rint round roundf scalbn sin sinh sqrt sqrtf tan tanh trunc
-    _Unwind_Resume __stack_chk_fail __dso_handle _GLOBAL_OFFSET_TABLE_ __tls_get_addr __memcpy_chk __memset_chk __gxx_personality_v0""".split()
+    _Unwind_Resume __stack_chk_fail __dso_handle _GLOBAL_OFFSET_TABLE_ __libc_single_threaded __tls_get_addr __memcpy_chk __memset_chk __gxx_personality_v0""".split()
 )
 # std::format needs it for its upper-case forms.
 ALLOWED_C |= {"toupper"}

@@ -41,12 +41,12 @@ Value adapter_value(const DeviceCaps& caps) {
 
 template <class Text>
 const std::array<Value, kDTypes.size()>& texts(Text text) {
-  static const auto values = [text] {
+  static const auto kTexts = [text] {
     std::array<Value, kDTypes.size()> all;
     for (const DType dtype : kDTypes) all[static_cast<std::size_t>(dtype)] = Value(text(dtype));
     return all;
   }();
-  return values;
+  return kTexts;
 }
 
 void assign(Object& object, const std::string& key, Value value) {
@@ -79,8 +79,8 @@ void DeviceNames::add_to(expr::Scope& scope) const {
 }
 
 const DeviceNames& default_device() {
-  static const DeviceNames names(DeviceCaps::defaults());
-  return names;
+  static const DeviceNames kNames(DeviceCaps::defaults());
+  return kNames;
 }
 
 Value json_map(const NamedJson& entries) {
