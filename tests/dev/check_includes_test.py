@@ -37,7 +37,7 @@ PLANTED = [
     ("include/wgk/error.h", "#include <webgpu/webgpu.h>", "a public header must not include <webgpu/webgpu.h>"),
     ("src/plan/plan.h", "#include <fstream>", "'plan' must not include <fstream>"),
     ("src/plan/plan.h", "#  include <thread>", "'plan' must not include <thread>"),
-    ("src/plan/plan.h", "#include <unordered_map>", "'plan' must not include <unordered_map>"),
+    ("src/package/package.h", "#include <unordered_map>", "'package' must not include <unordered_map>"),
     ("src/plan/plan.h", "#include <nlohmann/json.hpp>", "'plan' must not include <nlohmann/json.hpp>"),
     ("src/base/number.cpp", "#include <gtest/gtest.h>", "'base' must not include <gtest/gtest.h>"),
     ("src/plan/plan.h", '#include "../json/json.h"', "is no full path"),
