@@ -43,9 +43,9 @@ stage_interop() { inside build/release/wgk_interop tests/interop; }
 # Every package is in order; the row norm passes every case on every variant that accepts it.
 stage_packages() {
   local package rc=0
-  for package in "$REPO"/kernels/com.*; do inside build/release/bin/wgk check "$package" || rc=1; done
-  inside python3 tests/docs/readme_test.py . build/release/bin/wgk || rc=1
-  inside build/release/bin/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
+  for package in "$REPO"/kernels/com.*; do inside build/release/wgk check "$package" || rc=1; done
+  inside python3 tests/docs/readme_test.py . build/release/wgk || rc=1
+  inside build/release/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
   return "$rc"
 }
 
