@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "wgk/json.h"
 #include "wgk/package.h"
 #include "wgk/plan.h"
+#include "wgk/request.h"
 #include "wgk/tensor.h"
 #include "wgk/webgpu_handles.h"
 
@@ -104,6 +106,9 @@ struct Signature {
   std::string variant = {};
 };
 
+// The same to the pure planner (Package::plan, Package::explain).
+Request request_of(const Signature& signature);
+
 // Exact bytes of device memory, before anything runs.
 struct MemoryNeeds {
   std::uint64_t inputs = 0, outputs = 0;    // buffers of the tensors
@@ -117,10 +122,27 @@ std::string_view name(Needs needs);  // "pass", "encoder", "submit"
 
 class Bound;
 
+// Scratch buffers that several prepared calls share, because they never run at the same time: as
+// large as the largest. A cheap handle.
+class Arena {
+ public:
+  Arena() = default;
+  std::uint64_t bytes() const;
+
+  // For the library's own use.
+  struct Impl;
+  explicit Arena(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<const Impl>& impl() const { return impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
 struct BindOptions {
   bool staging = false;  // as in CallOptions
   bool own_scratch =
-      false;  // else all bound calls of one Prepared share its scratch: fine in order, on one queue
+      false;  // else all bound calls of one Prepared share its scratch: in order, on one queue
+  Arena arena = {};  // scratch from here, where not empty
 };
 
 // A plan whose pipelines exist. A cheap handle; const members may be called from any thread.
@@ -133,6 +155,8 @@ class Prepared {
   // new pipeline.
   Result<Bound> bind(const std::vector<std::pair<std::string, Tensor>>& tensors,
                      const BindOptions& options = {}) const;
+  // A new tensor for one output.
+  Result<Tensor> make_output(std::string_view port) const;
   // New tensors for the outputs, in the order of the plan.
   Result<std::vector<std::pair<std::string, Tensor>>> make_outputs() const;
 
@@ -144,6 +168,10 @@ class Prepared {
  private:
   std::shared_ptr<const Impl> impl_;
 };
+
+// Exact bytes of a recorded sequence: every tensor buffer counts once per call, scratch once per
+// Prepared, or, `with_arena`, once for all of them.
+MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena = false);
 
 // What a submission has not finished yet.
 class Submission {

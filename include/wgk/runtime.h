@@ -131,6 +131,13 @@ class Runtime {
   // All pipelines of these calls, compiled in parallel.
   Result<Future<void>> prewarm(std::span<const Prewarm> calls) const;
 
+  // Compiles every text that the cache folder remembers for this device, before anything is
+  // planned; what does not compile any more is passed over. The result is how many did.
+  Result<Future<std::size_t>> prewarm_remembered() const;
+
+  // Scratch for all of these, one at a time.
+  Result<Arena> make_arena(std::span<const Prepared> calls) const;
+
   // Runs the callbacks of everything that is done. Never waits.
   void poll() const;
   // Until everything submitted so far is done.

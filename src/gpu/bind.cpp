@@ -212,13 +212,13 @@ Result<Handle<WGPUBindGroup>> Bound::make_group(const Pipeline& pipeline,
   return group;
 }
 
-Status Bound::add_clear(const BufferRef& buffer) {
+Status Bound::add_clear(const BufferRef& buffer, std::uint64_t size) {
   WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
   entry.buffer = buffer->handle();
-  entry.size = buffer->size();
+  entry.size = size;
   auto group = make_group(*prepared_->clear_pipeline_, {&entry, 1}, clear_pass().label);
   if (!group) return std::unexpected(std::move(group.error()));
-  const auto [x, y, z] = clear_dispatch(buffer->size() / 4);
+  const auto [x, y, z] = clear_dispatch(size / 4);
   steps_.push_back({prepared_->clear_pipeline_->handle.get(), group->get(), x, y, z,
                     &clear_pass().label, false});
   groups_.push_back(std::move(*group));
@@ -229,7 +229,7 @@ Status Bound::make_groups() {
   const Plan& plan = prepared_->plan();
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
     if (!plan.scratch[i].allocated || !plan.scratch[i].zero_init) continue;
-    if (auto status = add_clear(scratch_[i]); !status) return status;
+    if (auto status = add_clear(scratch_[i], plan.scratch[i].buffer_size); !status) return status;
   }
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const PlanPass& pass = plan.passes[p];

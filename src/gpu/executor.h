@@ -182,7 +182,7 @@ class Bound {
   Result<Handle<WGPUBindGroup>> make_group(const Pipeline& pipeline,
                                            std::span<const WGPUBindGroupEntry> entries,
                                            const std::string& label) const;
-  Status add_clear(const BufferRef& buffer);
+  Status add_clear(const BufferRef& buffer, std::uint64_t size);
   void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const;
   Status submit_part(std::span<const Step> steps, bool first, bool last,
                      const Around& around) const;

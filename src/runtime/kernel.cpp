@@ -130,7 +130,7 @@ Result<std::shared_ptr<const Plan>> plan_call(const KernelSession& kernel, CallR
   return kernel.planner.plan(call.request);
 }
 
-Request make_request(const Signature& signature) {
+Request request_of(const Signature& signature) {
   Request request;
   for (const Signature::Input& input : signature.inputs) {
     TensorDesc desc;
@@ -235,11 +235,11 @@ Result<std::shared_ptr<const Plan>> Kernel::plan(const Inputs& inputs,
 
 Result<std::shared_ptr<const Plan>> Kernel::plan(const Signature& signature) const {
   if (!impl_) return no_kernel();
-  return impl_->at(impl_->runtime->session())->planner.plan(make_request(signature));
+  return impl_->at(impl_->runtime->session())->planner.plan(request_of(signature));
 }
 
 Explanation Kernel::explain(const Signature& signature) const {
-  return impl_->at(impl_->runtime->session())->planner.explain(make_request(signature));
+  return impl_->at(impl_->runtime->session())->planner.explain(request_of(signature));
 }
 
 Explanation Kernel::explain(const Inputs& inputs, const CallOptions& options) const {
@@ -275,7 +275,7 @@ Explanation Kernel::explain(const Inputs& inputs, const CallOptions& options) co
 Result<MemoryNeeds> Kernel::memory(const Signature& signature) const {
   if (!impl_) return no_kernel();
   const SessionRef session = impl_->runtime->session();
-  auto plan = impl_->at(session)->planner.plan(make_request(signature));
+  auto plan = impl_->at(session)->planner.plan(request_of(signature));
   if (!plan) return std::unexpected(std::move(plan.error()));
   return memory_of(**plan, *session);
 }

@@ -109,7 +109,6 @@ Result<CallRequest> make_request(const Inputs& inputs, const CallOptions& option
 // The plan; with staging, inputs that share a buffer with what is written count as copies.
 Result<std::shared_ptr<const Plan>> plan_call(const KernelSession& kernel, CallRequest& call,
                                               bool staging);
-Request make_request(const Signature& signature);
 // The place of a port in the plan, by bind key or upstream name.
 std::optional<std::size_t> find_tensor(const Plan& plan, const Package& package,
                                        std::string_view name);
@@ -121,6 +120,15 @@ Result<Future<CallResult>> start_call(const KernelRef& kernel, const Inputs& inp
 MemoryNeeds memory_of(const Plan& plan, const Session& session);
 Result<Prepared> make_prepared(const KernelRef& kernel, const PlanEntryRef& entry,
                                const Request& request);
+
+struct Arena::Impl {
+  SessionRef session;
+  std::vector<gpu::BufferRef> buffers;  // largest first
+};
+
+// The arena's buffers in the places of the plan's scratch. Errors: "usage/range", "usage/foreign".
+Result<std::vector<gpu::BufferRef>> scratch_from(const Arena::Impl& arena, const Plan& plan,
+                                                 const SessionRef& session);
 
 struct Prepared::Impl {
   KernelRef kernel;

@@ -30,13 +30,16 @@ struct DeviceNeeds::Storage {
 namespace {
 
 // Limits that let the planner take larger work groups and larger tensors.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kUsefulLimits = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kUsefulLimits = {{
     {"maxBufferSize", "larger tensors"},
     {"maxStorageBufferBindingSize", "larger tensors"},
     {"maxStorageBuffersPerShaderStage", "calls with every optional tensor"},
     {"maxComputeWorkgroupStorageSize", "larger tiles"},
     {"maxComputeInvocationsPerWorkgroup", "wider work groups"},
     {"maxComputeWorkgroupSizeX", "wider work groups"},
+    {"maxComputeWorkgroupSizeY", "wider work groups"},
+    {"maxComputeWorkgroupSizeZ", "wider work groups"},
+    {"maxUniformBufferBindingSize", "calls with many parameters"},
     {"minStorageBufferOffsetAlignment", "tensors at more offsets"},
     {"minUniformBufferOffsetAlignment", "smaller uniform buffers"},
 }};

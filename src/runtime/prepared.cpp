@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gpu/wait.h"
+#include "runtime/access.h"
 #include "runtime/kernel_impl.h"
 #include "runtime/tensor_impl.h"
 #include "wgk/kernel.h"
@@ -42,47 +43,6 @@ class PrepareState : public Future<Prepared>::State,
   KernelRef kernel_;
   PlanEntryRef entry_;
   Request request_;
-  bool cancelled_ = false;
-};
-
-class PrewarmState : public Future<void>::State, public std::enable_shared_from_this<PrewarmState> {
- public:
-  PrewarmState(RuntimeRef runtime, std::vector<PlanEntryRef> entries)
-      : runtime_(std::move(runtime)), entries_(std::move(entries)) {}
-  Result<bool> poll() override {
-    for (const PlanEntryRef& entry : entries_) {
-      auto ready = entry->ready();
-      if (!ready || !*ready) return ready;
-    }
-    return true;
-  }
-  Result<void> finish(std::optional<std::chrono::nanoseconds> timeout) override {
-    if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
-    Result<void> result;
-    for (const PlanEntryRef& entry : entries_) {
-      auto prepared = entry->finish(timeout);
-      if (prepared) continue;
-      if (result) {
-        result = std::unexpected(std::move(prepared.error()));
-      } else {
-        result.error().others.push_back(std::move(prepared.error()));
-      }
-    }
-    return result;
-  }
-  void cancel() override { cancelled_ = true; }
-  void then(std::function<void(Result<void>)> callback) override {
-    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)] {
-      const auto ready = self->poll();
-      if (ready && !*ready && !self->cancelled_) return false;
-      callback(self->finish({}));
-      return true;
-    });
-  }
-
- private:
-  RuntimeRef runtime_;
-  std::vector<PlanEntryRef> entries_;
   bool cancelled_ = false;
 };
 
@@ -187,7 +147,7 @@ Result<Future<Prepared>> Kernel::start_prepare(const Signature& signature) const
   if (!impl_) return empty_handle("kernel");
   auto session = impl_->runtime->live_session();
   if (!session) return std::unexpected(std::move(session.error()));
-  Request request = make_request(signature);
+  Request request = request_of(signature);
   auto entry = impl_->entry(*impl_->at(*session), request);
   if (!entry)
     return std::unexpected(std::move(entry.error()).during(std::format("preparing {}", op_id())));
@@ -202,24 +162,6 @@ Result<Prepared> Kernel::prepare(const Signature& signature) const {
   return future->wait();
 }
 
-Result<Future<void>> Runtime::prewarm(std::span<const Prewarm> calls) const {
-  auto session = impl_->live_session();
-  if (!session) return std::unexpected(std::move(session.error()));
-  std::vector<PlanEntryRef> entries;
-  for (const Prewarm& call : calls) {
-    const KernelRef& kernel = call.kernel.impl();
-    if (!kernel || kernel->runtime != impl_)
-      return failure("usage/foreign", "a kernel to prewarm belongs to another runtime");
-    auto entry = kernel->entry(*kernel->at(*session), make_request(call.signature));
-    if (!entry)
-      return std::unexpected(
-          std::move(entry.error()).during(std::format("prewarming {}", call.kernel.op_id())));
-    if (auto status = (*entry)->start(); !status) return std::unexpected(std::move(status.error()));
-    entries.push_back(std::move(*entry));
-  }
-  return Future<void>(std::make_shared<PrewarmState>(impl_, std::move(entries)));
-}
-
 const Plan& Prepared::plan() const { return *impl_->entry->plan(); }
 MemoryNeeds Prepared::memory() const { return memory_of(plan(), *impl_->entry->session()); }
 
@@ -231,8 +173,13 @@ Result<Bound> Prepared::bind(const std::vector<std::pair<std::string, Tensor>>& 
   auto impl = std::make_shared<Bound::Impl>();
   auto slices = slices_of(*impl_, tensors, impl->tensors);
   if (!slices) return std::unexpected(std::move(slices.error()));
-  auto bound = gpu::Bound::make(impl_->prepared, std::move(*slices),
-                                {.own_scratch = options.own_scratch, .staging = options.staging});
+  gpu::BindOptions how{.own_scratch = options.own_scratch, .staging = options.staging};
+  if (options.arena.impl()) {
+    auto scratch = scratch_from(*options.arena.impl(), plan(), impl_->entry->session());
+    if (!scratch) return std::unexpected(std::move(scratch.error()));
+    how.scratch = std::move(*scratch);
+  }
+  auto bound = gpu::Bound::make(impl_->prepared, std::move(*slices), how);
   if (!bound) return std::unexpected(std::move(bound.error()));
   impl->prepared = impl_;
   impl->bound = std::move(*bound);
@@ -240,18 +187,30 @@ Result<Bound> Prepared::bind(const std::vector<std::pair<std::string, Tensor>>& 
   return Bound(std::move(impl));
 }
 
+Result<Tensor> Prepared::make_output(std::string_view port) const {
+  if (!impl_) return empty_handle("prepared call");
+  const auto index = find_tensor(plan(), impl_->kernel->package, port);
+  if (!index) {
+    return failure("request/unknown", std::format("{} has no tensor '{}' in this plan", plan().op_id, port));
+  }
+  const PlanTensor& tensor = plan().tensors[*index];
+  return make_tensor(impl_->kernel->runtime, impl_->entry->session(), tensor.dtype, tensor.shape,
+                     {.storage = tensor.storage, .packed = tensor.packed});
+}
+
 Result<std::vector<std::pair<std::string, Tensor>>> Prepared::make_outputs() const {
   if (!impl_) return empty_handle("prepared call");
   std::vector<std::pair<std::string, Tensor>> outputs;
   for (const PlanTensor& tensor : plan().tensors) {
     if (tensor.is_input) continue;
-    auto made = make_tensor(impl_->kernel->runtime, impl_->entry->session(), tensor.dtype,
-                            tensor.shape, {.storage = tensor.storage, .packed = tensor.packed});
+    auto made = make_output(tensor.port);
     if (!made) return std::unexpected(std::move(made.error()));
     outputs.emplace_back(tensor.port, std::move(*made));
   }
   return outputs;
 }
+
+std::shared_ptr<gpu::Bound> executor_of(const Bound& bound) { return bound.impl()->bound; }
 
 Needs Bound::needs() const { return needs_of(impl_->bound->needs()); }
 const Plan& Bound::plan() const { return impl_->bound->prepared().plan(); }

@@ -211,6 +211,47 @@ TEST_F(PreparedCalls, MemoryIsKnownBeforeAnythingRuns) {
   EXPECT_EQ(fresh->stats().live_bytes, needs->total());
 }
 
+TEST_F(PreparedCalls, AnArenaServesManyCallsInTurn) {
+  auto fresh = *Runtime::create();
+  Kernel accumulate = *fresh.load(testing::accumulate_package(false));
+  std::vector<Prepared> calls;
+  for (const std::int64_t size : {8, 32, 16}) {
+    calls.push_back(*accumulate.prepare(
+        {.inputs = {{.name = "x", .shape = {size}}, {.name = "y", .shape = {size}}}}));
+  }
+  EXPECT_EQ(memory(calls).scratch, (8 + 32 + 16) * 4);
+  EXPECT_EQ(memory(calls, true).scratch, 32 * 4);
+  auto arena = fresh.make_arena(calls);
+  ASSERT_TRUE(arena) << arena.error().to_string();
+  EXPECT_EQ(arena->bytes(), 128);
+  const std::uint64_t before = fresh.stats().live_bytes;
+  std::vector<Tensor> results;
+  std::vector<Bound> bound;
+  for (const Prepared& call : calls) {
+    const std::int64_t size = call.plan().tensors[0].shape[0];
+    const auto values = numbers(static_cast<std::size_t>(size));
+    const Tensor input = *fresh.upload(HostTensor(values, {size}));
+    results.push_back(*fresh.upload(HostTensor(values, {size})));
+    auto made = call.bind({{"x", input}, {"y", results.back()}}, {.arena = *arena});
+    ASSERT_TRUE(made) << made.error().to_string();
+    bound.push_back(*made);
+  }
+  EXPECT_EQ(fresh.stats().live_bytes - before, 2 * (8 + 32 + 16) * 4) << "tensors only";
+  const Encoder encoder{fresh.device(), fresh.queue()};
+  WGPUComputePassEncoder pass = encoder.begin();
+  for (const Bound& call : bound) ASSERT_TRUE(call.record(pass));
+  Encoder::end(pass);
+  encoder.submit();
+  for (const Tensor& result : results) {
+    const auto values = numbers(static_cast<std::size_t>(result.elements()));
+    EXPECT_EQ(*result.download<float>(), times(values, 2));
+  }
+  auto small = *fresh.make_arena(std::span(calls).first(1));
+  const Tensor t = *fresh.empty(DType::f32, {32});
+  const Tensor u = *fresh.empty(DType::f32, {32});
+  EXPECT_EQ(calls[1].bind({{"x", t}, {"y", u}}, {.arena = small}).error().code, "usage/range");
+}
+
 TEST_F(PreparedCalls, PrewarmCompilesInParallelAndOnce) {
   auto fresh = Runtime::create();
   ASSERT_TRUE(fresh);

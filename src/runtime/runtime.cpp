@@ -7,6 +7,7 @@
 
 #include "gpu/transfer.h"
 #include "plan/encode.h"
+#include "runtime/access.h"
 #include "runtime/kernel_impl.h"
 #include "runtime/quirks.h"
 #include "runtime/state.h"
@@ -53,9 +54,8 @@ Result<gpu::Procs> procs_of(const CommonOptions& options) {
   return gpu::procs_from(options.procs);
 }
 
-Result<Runtime> start(std::shared_ptr<Runtime::Impl> impl) {
-  auto procs = procs_of(impl->options());
-  if (!procs) return std::unexpected(std::move(procs.error()));
+Result<Runtime> start(std::shared_ptr<Runtime::Impl> impl, const Result<gpu::Procs>& procs) {
+  if (!procs) return std::unexpected(procs.error());
   impl->procs = *procs;
   impl->log = std::make_shared<const gpu::Log>(impl->options().log);
   auto session = impl->open_session(0);
@@ -135,16 +135,30 @@ void Runtime::Impl::drop(bool stale_only) {
   for (const auto& holder : alive) holder->drop(stale_only);
 }
 
+Result<Runtime> create_with(const RuntimeOptions& options, const gpu::Procs& procs) {
+  auto impl = std::make_shared<Runtime::Impl>();
+  impl->created = options;
+  return start(std::move(impl), procs);
+}
+
+Result<Runtime> adopt_with(const AdoptOptions& options, const gpu::Procs& procs) {
+  auto impl = std::make_shared<Runtime::Impl>();
+  impl->adopted = options;
+  return start(std::move(impl), procs);
+}
+
+gpu::Context context_of(const Runtime& runtime) { return runtime.impl()->session()->context; }
+
 Result<Runtime> Runtime::create(const RuntimeOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->created = options;
-  return start(std::move(impl));
+  return start(std::move(impl), procs_of(options));
 }
 
 Result<Runtime> Runtime::adopt(const AdoptOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->adopted = options;
-  return start(std::move(impl));
+  return start(std::move(impl), procs_of(options));
 }
 
 Result<std::vector<AdapterDescription>> Runtime::adapters(const std::string& backend) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scratch that several prepared calls share.
+#include <algorithm>
+#include <format>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernel_impl.h"
+#include "wgk/runtime.h"
+
+namespace wgk {
+namespace {
+
+// The allocated scratch buffers of a plan, largest first.
+std::vector<std::size_t> by_size(const Plan& plan) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
+    if (plan.scratch[i].allocated) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](std::size_t i) { return plan.scratch[i].buffer_size; });
+  return order;
+}
+
+// The largest scratch that any of the calls has at each place of that order.
+std::vector<std::uint64_t> arena_sizes(std::span<const Prepared> calls) {
+  std::vector<std::uint64_t> sizes;
+  for (const Prepared& call : calls) {
+    const std::vector<std::size_t> order = by_size(call.plan());
+    if (sizes.size() < order.size()) sizes.resize(order.size());
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      sizes[place] = std::max(sizes[place], call.plan().scratch[order[place]].buffer_size);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Result<std::vector<gpu::BufferRef>> scratch_from(const Arena::Impl& arena, const Plan& plan,
+                                                 const SessionRef& session) {
+  if (arena.session != session) {
+    return failure("usage/foreign",
+                   "the arena belongs to another runtime or to a device that is gone");
+  }
+  std::vector<gpu::BufferRef> scratch(plan.scratch.size());
+  const std::vector<std::size_t> order = by_size(plan);
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const PlanScratch& wanted = plan.scratch[order[place]];
+    if (place >= arena.buffers.size() || arena.buffers[place]->size() < wanted.buffer_size) {
+      return failure("usage/range",
+                     std::format("the arena has no room for scratch '{}' of {} bytes", wanted.id,
+                                 wanted.buffer_size),
+                     "make the arena for every call that uses it");
+    }
+    scratch[order[place]] = arena.buffers[place];
+  }
+  return scratch;
+}
+
+Result<Arena> Runtime::make_arena(std::span<const Prepared> calls) const {
+  auto session = impl_->live_session();
+  if (!session) return std::unexpected(std::move(session.error()));
+  auto arena = std::make_shared<Arena::Impl>();
+  arena->session = *session;
+  for (const std::uint64_t size : arena_sizes(calls)) {
+    auto made = (*session)->context.memory->allocate(size, gpu::kTensorUsage, "arena");
+    if (!made) return std::unexpected(std::move(made.error()));
+    arena->buffers.push_back(std::move(made->buffer));
+  }
+  return Arena(std::move(arena));
+}
+
+std::uint64_t Arena::bytes() const {
+  std::uint64_t bytes = 0;
+  if (!impl_) return bytes;
+  for (const gpu::BufferRef& buffer : impl_->buffers) bytes += buffer->size();
+  return bytes;
+}
+
+MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena) {
+  MemoryNeeds needs;
+  std::vector<const void*> seen;
+  for (const Prepared& call : sequence) {
+    const MemoryNeeds one = call.memory();
+    needs.inputs += one.inputs;
+    needs.outputs += one.outputs;
+    const void* identity = call.impl()->prepared.get();
+    if (std::ranges::find(seen, identity) != seen.end()) continue;
+    seen.push_back(identity);
+    needs.uniforms += one.uniforms;
+    needs.scratch += one.scratch;
+  }
+  if (!with_arena) return needs;
+  needs.scratch = 0;
+  for (const std::uint64_t size : arena_sizes(sequence)) needs.scratch += size;
+  return needs;
+}
+
+}  // namespace wgk

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/disk_cache.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/test_support.h"
+
+namespace wgk {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::numbers;
+using testing::scale_package;
+using testing::times;
+
+class DiskCaches : public testing::RuntimeTest {
+ protected:
+  void SetUp() override {
+    testing::RuntimeTest::SetUp();
+    folder_ = fs::temp_directory_path() / ("wgk-cache-test-" + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override {
+    std::error_code error;
+    fs::permissions(folder_, fs::perms::owner_all, error);
+    fs::remove_all(folder_, error);
+  }
+  std::vector<fs::path> files(std::string_view kind) const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      if (entry.is_regular_file() && entry.path().parent_path().filename() == kind)
+        found.push_back(entry.path());
+    }
+    return found;
+  }
+  // One process's life: a runtime that compiles and computes.
+  RuntimeStats live() const {
+    auto runtime = Runtime::create({{.cache_folder = folder_.string()}});
+    if (!runtime) {
+      ADD_FAILURE() << runtime.error().to_string();
+      return {};
+    }
+    const std::vector<float> x = numbers(100);
+    auto result =
+        runtime->load(scale_package())
+            ->call({{"x", HostTensor(x, {100})}}, {.args = {{"factor", 2}}, .read_back = true});
+    if (!result) {
+      ADD_FAILURE() << result.error().to_string();
+      return {};
+    }
+    EXPECT_EQ(*result->at("y").download<float>(), times(x, 2));
+    return runtime->stats();
+  }
+  fs::path folder_;
+};
+
+TEST_F(DiskCaches, PipelinesSurviveTheProcess) {
+  const RuntimeStats cold = live();
+  EXPECT_EQ(cold.blobs_loaded, 0);
+  EXPECT_GT(cold.blobs_stored, 0);
+  EXPECT_FALSE(files("pipelines").empty());
+  const RuntimeStats warm = live();
+  EXPECT_GT(warm.blobs_loaded, 0);
+  EXPECT_EQ(warm.blobs_stored, 0);
+}
+
+TEST_F(DiskCaches, RememberedTextsCompileBeforeAnythingIsPlanned) {
+  live();
+  EXPECT_EQ(files("texts").size(), 1);
+  auto runtime = *Runtime::create({{.cache_folder = folder_.string()}});
+  auto future = runtime.prewarm_remembered();
+  ASSERT_TRUE(future) << future.error().to_string();
+  EXPECT_EQ(*future->wait(), 1);
+  const auto built = runtime.stats().pipelines_built;
+  const std::vector<float> x = numbers(100);
+  ASSERT_TRUE(runtime.load(scale_package())
+                  ->call({{"x", HostTensor(x, {100})}}, {.args = {{"factor", 2}}}));
+  EXPECT_EQ(runtime.stats().pipelines_built, built)
+      << "planning finds the pipeline that was there before it";
+}
+
+TEST_F(DiskCaches, DamagedFilesCountAsMissing) {
+  live();
+  int kind = 0;
+  for (const char* folder : {"pipelines", "texts"}) {
+    for (const fs::path& file : files(folder)) {
+      switch (kind++ % 4) {
+        case 0: fs::resize_file(file, fs::file_size(file) / 2); break;
+        case 1: std::ofstream(file) << "something else entirely"; break;
+        case 2: fs::resize_file(file, 0); break;
+        default: {
+          std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+          stream.seekp(60);
+          stream.put('\xff');
+        }
+      }
+    }
+  }
+  EXPECT_EQ(live().blobs_loaded, 0);
+  auto runtime = *Runtime::create({{.cache_folder = folder_.string()}});
+  EXPECT_EQ(live().blobs_stored, 0) << "they were written again";
+}
+
+TEST_F(DiskCaches, UnusableFoldersAreIgnored) {
+  std::ofstream(folder_) << "a file where the folder should be";
+  live();
+  fs::remove(folder_);
+  fs::create_directories(folder_);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  live();
+}
+
+TEST_F(DiskCaches, EntriesBelongToOneAdapterAndKey) {
+  AdapterDescription one;
+  one.name = "one";
+  AdapterDescription two = one;
+  two.driver = "newer";
+  const auto bytes = [](std::string_view text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+  };
+  {
+    DiskCache cache(folder_, one);
+    cache.store(bytes("key"), bytes("value"));
+  }
+  DiskCache same(folder_, one);
+  DiskCache other(folder_, two);
+  std::vector<std::byte> value(5);
+  EXPECT_EQ(same.load(bytes("key"), {}), 5);
+  EXPECT_EQ(same.load(bytes("key"), value), 5);
+  EXPECT_TRUE(std::ranges::equal(value, bytes("value")));
+  EXPECT_EQ(same.load(bytes("other key"), {}), 0);
+  EXPECT_EQ(other.load(bytes("key"), {}), 0);
+}
+
+}  // namespace
+}  // namespace wgk

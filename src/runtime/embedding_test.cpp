@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host program relies on, shown with counters: whose device it is, what is called on it, and
+// what a fault does.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpu/fault_support.h"
+#include "runtime/access.h"
+#include "runtime/test_support.h"
+
+namespace wgk {
+namespace {
+
+using gpu::testing::faults;
+using testing::contains;
+using testing::numbers;
+using testing::scale_package;
+using testing::times;
+
+class Embedding : public testing::RuntimeTest {};
+
+// Counts what must not happen on a caller's device.
+struct Counts {
+  int adapters = 0, devices = 0, instances = 0, destroyed = 0, device_refs = 0, instance_refs = 0,
+      buffer_refs = 0, buffers_destroyed = 0;
+};
+Counts counts;
+
+gpu::Procs counting_procs() {
+  gpu::Procs procs = gpu::linked_procs();
+  procs.create_instance = [](const WGPUInstanceDescriptor* descriptor) {
+    ++counts.instances;
+    return wgpuCreateInstance(descriptor);
+  };
+  procs.instance_request_adapter = [](WGPUInstance instance,
+                                      const WGPURequestAdapterOptions* options,
+                                      WGPURequestAdapterCallbackInfo info) {
+    ++counts.adapters;
+    return wgpuInstanceRequestAdapter(instance, options, info);
+  };
+  procs.enumerate_adapters = [](WGPUInstance instance, const WGPURequestAdapterOptions* options) {
+    ++counts.adapters;
+    return gpu::linked_procs().enumerate_adapters(instance, options);
+  };
+  procs.adapter_request_device = [](WGPUAdapter adapter, const WGPUDeviceDescriptor* descriptor,
+                                    WGPURequestDeviceCallbackInfo info) {
+    ++counts.devices;
+    return wgpuAdapterRequestDevice(adapter, descriptor, info);
+  };
+  procs.device_destroy = [](WGPUDevice device) {
+    ++counts.destroyed;
+    wgpuDeviceDestroy(device);
+  };
+  procs.buffer_destroy = [](WGPUBuffer buffer) {
+    ++counts.buffers_destroyed;
+    wgpuBufferDestroy(buffer);
+  };
+  procs.device_add_ref = [](WGPUDevice device) {
+    ++counts.device_refs;
+    wgpuDeviceAddRef(device);
+  };
+  procs.device_release = [](WGPUDevice device) {
+    --counts.device_refs;
+    wgpuDeviceRelease(device);
+  };
+  procs.buffer_add_ref = [](WGPUBuffer buffer) {
+    ++counts.buffer_refs;
+    wgpuBufferAddRef(buffer);
+  };
+  procs.device_create_buffer = [](WGPUDevice device, const WGPUBufferDescriptor* descriptor) {
+    ++counts.buffer_refs;
+    return wgpuDeviceCreateBuffer(device, descriptor);
+  };
+  procs.buffer_release = [](WGPUBuffer buffer) {
+    --counts.buffer_refs;
+    wgpuBufferRelease(buffer);
+  };
+  return procs;
+}
+
+// A host program with its own device, callbacks and buffer.
+struct Host {
+  int uncaptured = 0, lost = 0;
+  WGPUInstance instance = nullptr;
+  WGPUDevice device = nullptr;
+  WGPUBuffer buffer = nullptr;
+
+  explicit Host(DeviceNeeds* needs = nullptr) {
+    const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
+    WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
+    descriptor.requiredFeatureCount = 1;
+    descriptor.requiredFeatures = &feature;
+    const char* unsafe[] = {"allow_unsafe_apis"};
+    WGPUDawnTogglesDescriptor toggles = WGPU_DAWN_TOGGLES_DESCRIPTOR_INIT;
+    toggles.enabledToggleCount = 1;
+    toggles.enabledToggles = unsafe;
+    if (needs != nullptr && needs->wants_unsafe_apis()) descriptor.nextInChain = &toggles.chain;
+    instance = wgpuCreateInstance(&descriptor);
+    WGPUAdapter adapter = nullptr;
+    const WGPUFuture found = wgpuInstanceRequestAdapter(
+        instance, nullptr,
+        {nullptr, WGPUCallbackMode_WaitAnyOnly,
+         [](WGPURequestAdapterStatus, WGPUAdapter result, WGPUStringView, void* to, void*) {
+           *static_cast<WGPUAdapter*>(to) = result;
+         },
+         &adapter, nullptr});
+    WGPUFutureWaitInfo wait = {found, WGPU_FALSE};
+    wgpuInstanceWaitAny(instance, 1, &wait, UINT64_MAX);
+    WGPUDeviceDescriptor wanted = WGPU_DEVICE_DESCRIPTOR_INIT;
+    wanted.uncapturedErrorCallbackInfo = {
+        nullptr,
+        [](const WGPUDevice*, WGPUErrorType, WGPUStringView, void* host, void*) {
+          ++static_cast<Host*>(host)->uncaptured;
+        },
+        this, nullptr};
+    wanted.deviceLostCallbackInfo = {nullptr, WGPUCallbackMode_AllowSpontaneous,
+                                     [](const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView,
+                                        void* host, void*) { ++static_cast<Host*>(host)->lost; },
+                                     this, nullptr};
+    if (needs != nullptr) {
+      const auto status = needs->add_to(adapter, wanted);
+      EXPECT_TRUE(status) << status.error().to_string();
+    }
+    device = wgpuAdapterCreateDevice(adapter, &wanted);
+    wgpuAdapterRelease(adapter);
+    WGPUBufferDescriptor memory = WGPU_BUFFER_DESCRIPTOR_INIT;
+    memory.size = 1024;
+    memory.usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+    buffer = wgpuDeviceCreateBuffer(device, &memory);
+  }
+  ~Host() {
+    wgpuBufferRelease(buffer);
+    wgpuDeviceRelease(device);
+    wgpuInstanceRelease(instance);
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+};
+
+TEST_F(Embedding, LeavesACallersDeviceAlone) {
+  Host host;
+  counts = {};
+  {
+    AdoptOptions options;
+    options.device = host.device;
+    options.timed_wait = true;
+    auto runtime = adopt_with(options, counting_procs());
+    ASSERT_TRUE(runtime) << runtime.error().to_string();
+    Kernel kernel = *runtime->load(scale_package());
+    const std::vector<float> x = numbers(64);
+    const Tensor input = *Tensor::wrap(*runtime, host.buffer, 0, 256, {64}, DType::f32);
+    const Tensor output = *Tensor::wrap(*runtime, host.buffer, 512, 256, {64}, DType::f32);
+    ASSERT_TRUE(input.upload(HostTensor(x, {64})));
+    CallOptions call{.args = {{"factor", 3}}, .outputs = {Output("y", output)}, .staging = true};
+    auto result = kernel.call({{"x", input}}, call);
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(*output.download<float>(), times(x, 3));
+    EXPECT_FALSE(kernel.call({{"q", input}}, call));
+    EXPECT_GT(counts.buffer_refs, 0);
+  }
+  EXPECT_EQ(counts.instances, 0);
+  EXPECT_EQ(counts.adapters, 0);
+  EXPECT_EQ(counts.devices, 0);
+  EXPECT_EQ(counts.destroyed, 0);
+  EXPECT_EQ(counts.buffers_destroyed, 0);
+  EXPECT_EQ(counts.device_refs, 0) << "every reference was given back";
+  EXPECT_EQ(counts.buffer_refs, 0);
+  EXPECT_EQ(host.uncaptured, 0);
+  EXPECT_EQ(host.lost, 0);
+}
+
+TEST_F(Embedding, ErrorsOnACallersDeviceNeverReachItsCallbacks) {
+  Host host;
+  AdoptOptions options;
+  options.device = host.device;
+  options.timed_wait = true;
+  auto runtime = *Runtime::adopt(options);
+  auto broken = *runtime.load(testing::make_package(
+      R"json({"domain": "test", "name": "Broken", "inputs": {"x": {"dtype": "float32"}}, "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}},
+              "variants": [{"id": "only", "passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"workgroups": 1}}]}]})json",
+      "{{ env.wgsl.resourceDeclarations }}\n@compute @workgroup_size(1) fn main() { nonsense(); "
+      "}"));
+  const std::vector<float> x = numbers(4);
+  auto result = broken.call({{"x", HostTensor(x, {4})}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, "device/compile");
+  EXPECT_TRUE(contains(result.error().message, "nonsense"));
+  // A destroyed input: WebGPU refuses the submission, and that is this call's error.
+  Kernel kernel = *runtime.load(scale_package());
+  const Tensor input = *Tensor::wrap(runtime, host.buffer, 0, 256, {64}, DType::f32);
+  wgpuBufferDestroy(host.buffer);
+  auto destroyed = kernel.call({{"x", input}}, {.args = {{"factor", 1}}});
+  ASSERT_FALSE(destroyed);
+  EXPECT_EQ(destroyed.error().code, "device/validation");
+  EXPECT_TRUE(contains(destroyed.error().message, "destroyed"));
+  EXPECT_EQ(host.uncaptured, 0);
+  EXPECT_TRUE(kernel.call({{"x", HostTensor(x, {4})}}, {.args = {{"factor", 1}}}));
+}
+
+TEST_F(Embedding, DeviceNeedsMakeACallersDeviceAsGoodAsOurs) {
+  const Package package = scale_package();
+  auto needs = device_needs({&package, 1});
+  ASSERT_TRUE(needs);
+  EXPECT_TRUE(std::ranges::all_of(needs->items(), [](const DeviceNeed& need) {
+    return !need.name.empty() && !need.reason.empty();
+  }));
+  Host host(&*needs);
+  ASSERT_NE(host.device, nullptr);
+  AdoptOptions options;
+  options.device = host.device;
+  options.timed_wait = true;
+  auto runtime = *Runtime::adopt(options);
+  auto own = Runtime::create();
+  for (const auto& [name, value] : own->caps().limits) {
+    const bool computes = name.contains("Compute") || name.contains("Buffer");
+    if (computes && !name.contains("Vertex") && !name.contains("Dynamic")) {
+      EXPECT_EQ(runtime.caps().limit(name), value) << name;
+    }
+  }
+  EXPECT_TRUE(runtime.caps().has_feature("subgroups") == own->caps().has_feature("subgroups"));
+  const std::vector<float> x = numbers(4);
+  EXPECT_TRUE(runtime.load(package)->call({{"x", HostTensor(x, {4})}}, {.args = {{"factor", 1}}}));
+}
+
+TEST_F(Embedding, DeviceNeedsNameWhatAPackageCannotDoWithout) {
+  const Package package = testing::make_package(
+      R"json({"domain": "test", "name": "Picky", "inputs": {"x": {"dtype": "float32"}}, "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}},
+              "requires": {"limits": {"maxComputeInvocationsPerWorkgroup": 1000000}},
+              "variants": [{"id": "only", "requires": {"features": ["shader-f16"]},
+                            "passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"workgroups": 1}}]}]})json",
+      "{{ env.wgsl.resourceDeclarations }}\n@compute @workgroup_size(1) fn main() {}");
+  auto needs = *device_needs({&package, 1});
+  const auto half = std::ranges::find(needs.items(), "shader-f16", &DeviceNeed::name);
+  ASSERT_NE(half, needs.items().end());
+  EXPECT_TRUE(half->required);
+  EXPECT_TRUE(contains(half->reason, "test.Picky: variant 'only'"));
+  Host host;  // for an adapter
+  WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
+  WGPUAdapter adapter = wgpuDeviceGetAdapter(host.device);
+  const auto status = needs.add_to(adapter, descriptor);
+  wgpuAdapterRelease(adapter);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "device/feature");
+  EXPECT_TRUE(contains(status.error().message, "maxComputeInvocationsPerWorkgroup"));
+}
+
+TEST_F(Embedding, SeesAnAdoptedDeviceGoAndTakesANewOne) {
+  auto host = std::make_unique<Host>();
+  AdoptOptions options;
+  options.device = host->device;
+  options.timed_wait = true;
+  auto runtime = *Runtime::adopt(options);
+  Kernel kernel = *runtime.load(scale_package());
+  const std::vector<float> x = numbers(8);
+  const CallOptions call{.args = {{"factor", 2}}, .read_back = true};
+  ASSERT_TRUE(kernel.call({{"x", HostTensor(x, {8})}}, call));
+  wgpuDeviceDestroy(host->device);
+  EXPECT_EQ(host->lost, 1) << "the caller hears of it by its own callback";
+  EXPECT_EQ(kernel.call({{"x", HostTensor(x, {8})}}, call).error().code, "device/lost");
+  EXPECT_EQ(runtime.rebuild().error().code, "usage/device");
+  Host next;
+  ASSERT_TRUE(runtime.rebuild(next.device, next.instance));
+  host.reset();
+  EXPECT_EQ(*kernel.call({{"x", HostTensor(x, {8})}}, call)->at("y").download<float>(),
+            times(x, 2));
+}
+
+// Everything of the facade, from making the device to a rebuild.
+Status whole_way(const gpu::Procs& procs) {
+  RuntimeOptions options;
+  options.adapter.backend = "null";
+  auto runtime = create_with(options, procs);
+  if (!runtime) return std::unexpected(std::move(runtime.error()));
+  auto kernel = runtime->load(scale_package());
+  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  const std::vector<float> x = numbers(100);
+  const CallOptions call{.args = {{"factor", 2}}, .read_back = true};
+  for (int i = 0; i < 2; ++i) {
+    auto result = kernel->call({{"x", HostTensor(x, {100})}}, call);
+    if (!result) return std::unexpected(std::move(result.error()));
+  }
+  auto tensor = runtime->upload(HostTensor(x, {100}));
+  if (!tensor) return std::unexpected(std::move(tensor.error()));
+  auto prepared =
+      kernel->prepare({.inputs = {{.name = "x", .shape = {100}}}, .args = {{"factor", 3}}});
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  auto outputs = prepared->make_outputs();
+  if (!outputs) return std::unexpected(std::move(outputs.error()));
+  auto bound = prepared->bind({{"x", *tensor}, outputs->at(0)});
+  if (!bound) return std::unexpected(std::move(bound.error()));
+  if (auto status = bound->update({{"factor", 4}}); !status) return status;
+  auto submission = bound->run();
+  if (!submission) return std::unexpected(std::move(submission.error()));
+  if (auto status = submission->wait(); !status) return status;
+  if (auto status = tensor->upload(HostTensor(std::vector<float>{1.0F}, {1}), 3); !status)
+    return status;
+  auto data = outputs->at(0).second.download(1, 5);
+  if (!data) return std::unexpected(std::move(data.error()));
+  if (auto status = runtime->rebuild(); !status) return status;
+  auto again = kernel->call({{"x", HostTensor(x, {100})}}, call);
+  if (!again) return std::unexpected(std::move(again.error()));
+  return runtime->wait_idle();
+}
+
+TEST_F(Embedding, EveryFaultIsAReturnedError) {
+  const gpu::Procs procs = gpu::testing::faulty_procs();
+  faults().arm(0);
+  const auto right = whole_way(procs);
+  ASSERT_TRUE(right) << right.error().to_string();
+  const std::uint64_t count = faults().calls;
+  ASSERT_GT(count, 100);
+  std::set<std::string> failed;
+  for (std::uint64_t index = 1; index <= count; ++index) {
+    faults().arm(index);
+    const auto status = whole_way(procs);
+    if (faults().failed.empty()) break;
+    failed.insert(faults().failed);
+    if (faults().failed == "device_create_buffer")
+      continue;  // tried again after the pool is emptied
+    ASSERT_FALSE(status) << "call " << index << " (" << faults().failed
+                         << ") failed and nobody noticed";
+    EXPECT_TRUE(status.error().code.starts_with("device/"))
+        << faults().failed << ": " << status.error().to_string();
+  }
+  EXPECT_GT(failed.size(), 20);
+}
+
+// An endless loop in a shader; llvmpipe really never ends it, so all of this happens in a child
+// process.
+void hang() {
+  auto runtime = Runtime::create({{.timeout = std::chrono::milliseconds(300)}});
+  if (!runtime) ::_exit(2);
+  auto kernel = runtime->load(testing::make_package(
+      R"json({"domain": "test", "name": "Endless", "inputs": {"x": {"dtype": "uint32"}}, "outputs": {"y": {"dtype": "uint32", "shape": "shapes.x"}},
+              "variants": [{"id": "only", "passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"workgroups": 1}}]}]})json",
+      R"wgsl({{ env.wgsl.resourceDeclarations }}
+@compute @workgroup_size(1) fn main() {
+  var i = 0u;
+  while (x[i % arrayLength(&x)] != 7u) { i = i + 1u; }
+  y[0] = i;
+})wgsl"));
+  if (!kernel) ::_exit(3);
+  const std::vector<std::uint32_t> x = {1, 2, 3};
+  auto result = kernel->call({{"x", HostTensor(x, {3})}}, {.read_back = true});
+  if (result || result.error().code != "device/timeout") ::_exit(4);
+  if (kernel->call({{"x", HostTensor(x, {3})}}).error().code != "device/lost") ::_exit(5);
+  if (!runtime->lost() || !runtime->lost()->reason.contains("hung")) ::_exit(6);
+  // Everything of the runtime is let go; none of it may wait for the device.
+  *kernel = Kernel();
+  runtime->trim();
+  *runtime = Runtime(nullptr);
+  ::_exit(0);
+}
+
+TEST_F(Embedding, AHungDispatchEndsInATimeout) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(hang(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace wgk

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiling ahead: what a list of calls needs, or what the cache folder remembers.
+#include <format>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernel_impl.h"
+#include "wgk/runtime.h"
+
+namespace wgk {
+namespace {
+
+class PrewarmState : public Future<void>::State, public std::enable_shared_from_this<PrewarmState> {
+ public:
+  PrewarmState(RuntimeRef runtime, std::vector<PlanEntryRef> entries)
+      : runtime_(std::move(runtime)), entries_(std::move(entries)) {}
+  Result<bool> poll() override {
+    for (const PlanEntryRef& entry : entries_) {
+      auto ready = entry->ready();
+      if (!ready || !*ready) return ready;
+    }
+    return true;
+  }
+  Result<void> finish(std::optional<std::chrono::nanoseconds> timeout) override {
+    if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
+    Result<void> result;
+    for (const PlanEntryRef& entry : entries_) {
+      auto prepared = entry->finish(timeout);
+      if (prepared) continue;
+      if (result) {
+        result = std::unexpected(std::move(prepared.error()));
+      } else {
+        result.error().others.push_back(std::move(prepared.error()));
+      }
+    }
+    return result;
+  }
+  void cancel() override { cancelled_ = true; }
+  void then(std::function<void(Result<void>)> callback) override {
+    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)] {
+      const auto ready = self->poll();
+      if (ready && !*ready && !self->cancelled_) return false;
+      callback(self->finish({}));
+      return true;
+    });
+  }
+
+ private:
+  RuntimeRef runtime_;
+  std::vector<PlanEntryRef> entries_;
+  bool cancelled_ = false;
+};
+
+// Every remembered text on its own: one that no longer compiles does not spoil the others.
+class RememberedState : public Future<std::size_t>::State,
+                        public std::enable_shared_from_this<RememberedState> {
+ public:
+  RememberedState(RuntimeRef runtime, std::vector<gpu::Pipelines::Pending> pending)
+      : runtime_(std::move(runtime)), pending_(std::move(pending)) {}
+  Result<bool> poll() override {
+    for (gpu::Pipelines::Pending& pending : pending_) {
+      auto ready = pending.ready();
+      if (!ready || !*ready) return ready;
+    }
+    return true;
+  }
+  Result<std::size_t> finish(std::optional<std::chrono::nanoseconds> timeout) override {
+    if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
+    std::size_t built = 0;
+    for (gpu::Pipelines::Pending& pending : pending_) built += pending.get(timeout) ? 1 : 0;
+    return built;
+  }
+  void cancel() override { cancelled_ = true; }
+  void then(std::function<void(Result<std::size_t>)> callback) override {
+    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)] {
+      const auto ready = self->poll();
+      if (ready && !*ready && !self->cancelled_) return false;
+      callback(self->finish({}));
+      return true;
+    });
+  }
+
+ private:
+  RuntimeRef runtime_;
+  std::vector<gpu::Pipelines::Pending> pending_;
+  bool cancelled_ = false;
+};
+
+}  // namespace
+
+Result<Future<void>> Runtime::prewarm(std::span<const Prewarm> calls) const {
+  auto session = impl_->live_session();
+  if (!session) return std::unexpected(std::move(session.error()));
+  std::vector<PlanEntryRef> entries;
+  for (const Prewarm& call : calls) {
+    const KernelRef& kernel = call.kernel.impl();
+    if (!kernel || kernel->runtime != impl_)
+      return failure("usage/foreign", "a kernel to prewarm belongs to another runtime");
+    auto entry = kernel->entry(*kernel->at(*session), request_of(call.signature));
+    if (!entry)
+      return std::unexpected(
+          std::move(entry.error()).during(std::format("prewarming {}", call.kernel.op_id())));
+    if (auto status = (*entry)->start(); !status) return std::unexpected(std::move(status.error()));
+    entries.push_back(std::move(*entry));
+  }
+  return Future<void>(std::make_shared<PrewarmState>(impl_, std::move(entries)));
+}
+
+Result<Future<std::size_t>> Runtime::prewarm_remembered() const {
+  auto session = impl_->live_session();
+  if (!session) return std::unexpected(std::move(session.error()));
+  std::vector<gpu::Pipelines::Pending> pending;
+  if ((*session)->cache) {
+    for (const PlanPass& pass : (*session)->cache->remembered()) {
+      const PlanPass* const one[] = {&pass};
+      auto started = (*session)->context.pipelines->start(one);
+      if (!started) return std::unexpected(std::move(started.error()));
+      pending.push_back(std::move(*started));
+    }
+  }
+  return Future<std::size_t>(std::make_shared<RememberedState>(impl_, std::move(pending)));
+}
+
+}  // namespace wgk
