@@ -191,7 +191,8 @@ Result<Tensor> Prepared::make_output(std::string_view port) const {
   if (!impl_) return empty_handle("prepared call");
   const auto index = find_tensor(plan(), impl_->kernel->package, port);
   if (!index) {
-    return failure("request/unknown", std::format("{} has no tensor '{}' in this plan", plan().op_id, port));
+    return failure("request/unknown",
+                   std::format("{} has no tensor '{}' in this plan", plan().op_id, port));
   }
   const PlanTensor& tensor = plan().tensors[*index];
   return make_tensor(impl_->kernel->runtime, impl_->entry->session(), tensor.dtype, tensor.shape,
