@@ -58,6 +58,11 @@ stage_purity() {
 
 # The pure core under the address and undefined-behaviour sanitizers: its tests, and the inputs of its fuzz targets.
 stage_sanitizers() {
+  # It builds the core's tests a second time, so it is part of --full.
+  [ "$WGK_TEST_FULL" = 1 ] || {
+    echo "part of --full"
+    return 77
+  }
   local module test tests=() replays=()
   for module in base json expr jinja package plan; do
     ! compgen -G "$REPO/src/$module/*_test.cpp" >/dev/null || tests+=("${module}_test")
