@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/device_flags.h"
 #include "cli/session.h"
 
 namespace wgk::cli {
@@ -26,6 +27,16 @@ std::vector<std::pair<std::string, std::string>> collect() {
   for (const char* name : kVariables) {
     const char* value = std::getenv(name);
     entries.emplace_back(name, value != nullptr ? value : "(unset)");
+  }
+  // A machine without a device is worth knowing, not a failure of this command.
+  if (const auto adapters = Runtime::adapters()) {
+    for (const AdapterDescription& adapter : *adapters) {
+      entries.emplace_back("device " + std::to_string(adapter.index),
+                           device_text(adapter) + ", " + adapter.driver);
+    }
+    if (adapters->empty()) entries.emplace_back("device", "none found");
+  } else {
+    entries.emplace_back("device", adapters.error().message);
   }
   return entries;
 }

@@ -119,8 +119,8 @@ Result<Metadata> read_object(const Json& json) {
 
 }  // namespace
 
-Result<Metadata> read_metadata(std::string_view text) {
-  auto json = json::parse(text);
+Result<Metadata> read_metadata(std::string_view text, const json::ParseLimits& limits) {
+  auto json = json::parse(text, limits);
   if (!json) return std::unexpected(std::move(json).error().during("reading metadata.json"));
   auto metadata = read_object(*json);
   if (!metadata)

@@ -128,14 +128,15 @@ Status check_variants(const Metadata& metadata, const Manifest& manifest) {
 Result<Manifest> load_manifest(const Files& files, const LoadOptions& options) {
   const auto found = files.find(kManifestFile);
   if (found == files.end()) return failure("package/file", "the package has no manifest.json");
-  WGK_ASSIGN(const Json json, json::parse(*found->second));
+  WGK_ASSIGN(const Json json, json::parse(*found->second, options.json_limits));
   return read_manifest(json, options.manifest_limits);
 }
 
-Result<std::optional<Contract>> load_contract(const Files& files, const Manifest& manifest) {
+Result<std::optional<Contract>> load_contract(const Files& files, const Manifest& manifest,
+                                              const LoadOptions& options) {
   const auto found = files.find(kContractFile);
   if (found == files.end()) return std::optional<Contract>();
-  WGK_ASSIGN(const Json json, json::parse(*found->second));
+  WGK_ASSIGN(const Json json, json::parse(*found->second, options.json_limits));
   WGK_ASSIGN(Contract contract, read_contract(json));
   WGK_TRY(check_contract(contract, manifest));
   return std::optional(std::move(contract));
@@ -174,7 +175,7 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   if (!text) return fail(text.error());
   auto package = std::make_shared<Package>();
   package->origin = source.describe();
-  auto metadata = read_metadata(*text);
+  auto metadata = read_metadata(*text, options.json_limits);
   if (!metadata) return fail(std::move(metadata).error());
   package->metadata = *std::move(metadata);
 
@@ -193,7 +194,7 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   if (Status status = check_variants(package->metadata, package->manifest); !status)
     return fail(std::move(status).error());
 
-  auto contract = in_file(load_contract(files, package->manifest), kContractFile);
+  auto contract = in_file(load_contract(files, package->manifest, options), kContractFile);
   if (!contract) return fail(std::move(contract).error());
   package->contract = *std::move(contract);
   for (const auto& [path, file] : files) {

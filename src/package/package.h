@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jinja/template.h"
+#include "json/json.h"
 #include "package/contract.h"
 #include "package/manifest.h"
 #include "wgk/error.h"
@@ -50,6 +51,7 @@ struct LoadOptions {
   bool defer_files = false;
   std::optional<std::string> expected_op_id;
   std::size_t max_file_bytes = std::size_t{32} << 20;
+  json::ParseLimits json_limits = {};
   expr::Limits template_limits = {};
   ManifestLimits manifest_limits = {};
 };
@@ -69,7 +71,7 @@ struct Package {
       templates;  // sorted by path
 };
 
-Result<Metadata> read_metadata(std::string_view text);
+Result<Metadata> read_metadata(std::string_view text, const json::ParseLimits& limits = {});
 
 // Verifies digests before anything but metadata.json is parsed; reports every digest violation at
 // once ("package/digest").

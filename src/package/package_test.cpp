@@ -146,6 +146,13 @@ TEST(Package, HasALimitForFiles) {
       "has 5000 bytes; the limit is 4096"));
 }
 
+TEST(Package, HasLimitsForJson) {
+  EXPECT_TRUE(contains(error_of(make_files(), {.json_limits = {.max_bytes = 64, .max_depth = 64}}),
+                       "error[package/json]"));
+  EXPECT_TRUE(contains(error_of(make_files(), {.json_limits = {.max_bytes = 9999, .max_depth = 3}}),
+                       "error[package/json]"));
+}
+
 TEST(Package, ExpandsIncludes) {
   const auto package =
       load_files(make_files({{"s.wgsl.jinja", "{% include \"t.wgsl\" %}"}, {"t.wgsl", "text"}}));

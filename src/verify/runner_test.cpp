@@ -202,6 +202,44 @@ TEST_F(Runner, RunsVariants) {
   EXPECT_EQ(run(kDoubled).size(), 1u);
 }
 
+// An operator that must leave its state alone: `st` is in place.
+class InPlaceEngine final : public Engine {
+ public:
+  std::string adapter() const override { return "fake"; }
+  const DeviceCaps& caps() const override { return caps_; }
+  std::expected<CallResult, CallFailure> call(const std::shared_ptr<const package::Package>&,
+                                              const Call& call) override {
+    const Array* state = find_array(call.inputs, "st");
+    Array after = *state;
+    if (touch) after.data[4] = std::byte{1};
+    return CallResult{"v", {{"st", after}, {"y", *find_array(call.inputs, "x")}}};
+  }
+
+  bool touch = false;
+
+ private:
+  DeviceCaps caps_ = DeviceCaps::defaults();
+};
+
+TEST(InPlace, IsComparedAfterTheCall) {
+  const auto package =
+      store::open(std::string(WGK_SOURCE_DIR) + "/tests/interop/packages/test.interop.InPlace");
+  ASSERT_TRUE(package.has_value());
+  const auto json = json::parse(
+      R"({"cases": [{"name": "c", "inputs": {"x": {"dtype": "float32", "shape": [1], "data": {"kind": "const", "value": 1}},
+          "st": {"dtype": "float32", "shape": [2], "data": {"kind": "const", "value": 0}}}, "unchanged": ["st"],
+          "outputs": {"y": {"shape": [1], "data": {"kind": "input", "port": "x"}}}}]})");
+  const auto cases = package::read_tests(*json);
+  ASSERT_TRUE(cases.has_value()) << cases.error().to_string();
+  InPlaceEngine engine;
+  std::string message;
+  const auto note = [&](const CaseResult& result) { message = result.message; };
+  EXPECT_EQ(run_cases(*package, *cases, engine, {}, note).passed, 1u);
+  engine.touch = true;
+  EXPECT_EQ(run_cases(*package, *cases, engine, {}, note).failed, 1u);
+  EXPECT_TRUE(contains(message, "'st' must stay as it was, but changed at (1)"));
+}
+
 TEST(Compare, KnowsTheFormsOfTolerance) {
   EXPECT_EQ(error_multiple(1.5, 1, {.abs = 0.5, .rel = 0}), 1);
   EXPECT_EQ(error_multiple(-3, -4, {.abs = 0, .rel = 0.25}), 1);

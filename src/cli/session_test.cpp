@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session.h"
+
+#include <gtest/gtest.h>
+
+namespace wgk::cli {
+namespace {
+
+TEST(Table, IsTabSeparatedAndWholeWhenPiped) {
+  Table table({"A", "B"});
+  table.add({"one\ntwo", std::string(200, 'x')});
+  EXPECT_EQ(table.text(0), "A\tB\none two\t" + std::string(200, 'x') + "\n");
+}
+
+TEST(Table, FitsTheTerminal) {
+  Table table({"NAME", "REASON"});
+  table.add({"short", "a reason that is much longer than the terminal is wide"});
+  table.add({"longer name", "é"});
+  EXPECT_EQ(table.text(30),
+            "NAME         REASON\n"
+            "short        a reason that is…\n"
+            "longer name  é\n");
+  EXPECT_EQ(table.text(200),
+            "NAME         REASON\n"
+            "short        a reason that is much longer than the terminal is wide\n"
+            "longer name  é\n");
+}
+
+TEST(ExitCode, FollowsTheArea) {
+  EXPECT_EQ(exit_code({"usage/arguments", ""}), kUsage);
+  EXPECT_EQ(exit_code({"package/digest", ""}), kInvalid);
+  EXPECT_EQ(exit_code({"request/shape", ""}), kInvalid);
+  EXPECT_EQ(exit_code({"io/format", ""}), kInvalid);
+  EXPECT_EQ(exit_code({"device/none", ""}), kNoDevice);
+  EXPECT_EQ(exit_code({"select/none", ""}), kNoDevice);
+  EXPECT_EQ(exit_code({"store/network", ""}), kNetwork);
+}
+
+}  // namespace
+}  // namespace wgk::cli
