@@ -230,6 +230,16 @@ std::vector<std::string> Rule::free_names() const {
   return names;
 }
 
+bool Rule::mentions(std::string_view name) const {
+  bool found = false;
+  if (root_ == nullptr) return found;
+  each_expression(*root_, [&](const Expression& expression) {
+    found =
+        found || std::ranges::find(expression.free_names(), name) != expression.free_names().end();
+  });
+  return found;
+}
+
 Status Rule::syntax() const {
   Status status;
   if (root_ == nullptr) return status;

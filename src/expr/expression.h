@@ -63,6 +63,8 @@ class Rule {
   Result<Value> evaluate(const Scope& scope, const Limits& limits = {}) const;
   // Free names of all expressions inside.
   std::vector<std::string> free_names() const;
+  // Whether `name` is one of them.
+  bool mentions(std::string_view name) const;
   Status syntax() const;  // the first syntax error inside
 
  private:

@@ -2,6 +2,7 @@
 // Names visible to an expression or template.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,11 @@ class Scope {
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
 
   void set(std::string_view name, Value value);
+  // Makes room for that many names.
+  void reserve(std::size_t count) {
+    hashes_.reserve(count);
+    names_.reserve(count);
+  }
   const Value* find(std::string_view name) const;
   // `hash` is name_hash(name), computed once by who asks often.
   const Value* find(std::string_view name, std::uint64_t hash) const;

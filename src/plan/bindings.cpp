@@ -231,6 +231,7 @@ Result<std::vector<PassBinding>> resolve_bindings(const PackageIndex& index,
 
 Result<std::string> resource_declarations(const std::vector<PassBinding>& bindings) {
   std::string structs;
+  structs.reserve(128 * bindings.size());
   std::vector<std::pair<std::string_view, std::string>> known;
   for (const PassBinding& binding : bindings) {
     if (binding.type != BufferType::kUniform) continue;

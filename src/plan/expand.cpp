@@ -17,14 +17,15 @@ using package::Pass;
 using package::Repeat;
 using package::Step;
 
-constexpr std::size_t kMaxInstances = 131072;
+constexpr std::size_t kRoundsPerPass = 16;  // rounds may be without passes, but not for ever
 constexpr double kMaxCount = 65535;
 
 using Members = std::vector<std::pair<std::string, Value>>;
 
 class Expander {
  public:
-  Expander(const expr::Scope& scope, const expr::Limits& limits) : scope_(scope), limits_(limits) {}
+  Expander(const expr::Scope& scope, const expr::Limits& limits, std::size_t max_passes)
+      : scope_(scope), limits_(limits), max_passes_(max_passes) {}
 
   // `outer` holds the named indices and counts of the enclosing groups.
   Status expand(const std::vector<Step>& steps, const std::string& prefix, const Members& outer,
@@ -34,10 +35,7 @@ class Expander {
         WGK_TRY(expand_group(**group, prefix, outer, repeat));
         continue;
       }
-      if (instances_.size() == kMaxInstances) {
-        return failure("limit/count", "the variant has more than " + std::to_string(kMaxInstances) +
-                                          " pass instances");
-      }
+      if (instances_.size() == max_passes_) return too_many();
       const Pass& pass = std::get<Pass>(step);
       instances_.push_back({&pass, prefix + pass.id, repeat});
     }
@@ -47,6 +45,11 @@ class Expander {
   std::vector<PassInstance> take() { return std::move(instances_); }
 
  private:
+  std::unexpected<Error> too_many() const {
+    return failure("limit/count",
+                   "the variant has more than " + std::to_string(max_passes_) + " pass instances");
+  }
+
   Status expand_group(const Repeat& group, const std::string& prefix, const Members& outer,
                       const Value& repeat) {
     expr::Scope scope(&scope_);
@@ -64,6 +67,7 @@ class Expander {
     }
     const auto rounds = static_cast<std::size_t>(number->value);
     for (std::size_t round = 0; round < rounds; ++round) {
+      if (++rounds_ > kRoundsPerPass * max_passes_) return too_many();
       Members own = outer;
       own.emplace_back(group.index, Value(round));
       own.emplace_back(group.index + "_count", Value(rounds));
@@ -77,6 +81,8 @@ class Expander {
 
   const expr::Scope& scope_;
   const expr::Limits& limits_;
+  std::size_t max_passes_;
+  std::size_t rounds_ = 0;
   std::vector<PassInstance> instances_;
 };
 
@@ -94,8 +100,9 @@ Status check_unique(const std::vector<PassInstance>& instances) {
 
 Result<std::vector<PassInstance>> expand_passes(const package::Variant& variant,
                                                 const expr::Scope& scope,
-                                                const expr::Limits& limits) {
-  Expander expander(scope, limits);
+                                                const expr::Limits& limits,
+                                                std::size_t max_passes) {
+  Expander expander(scope, limits, max_passes);
   WGK_TRY(expander.expand(variant.steps, "", {}, Value::object({})));
   std::vector<PassInstance> instances = expander.take();
   if (instances.empty())

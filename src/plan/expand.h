@@ -2,6 +2,7 @@
 // Repeat groups become pass instances (format.md b.7).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,9 @@ struct PassInstance {
   expr::Value repeat;  // the namespace `repeat`
 };
 
-// All instances in order. Counts are evaluated in the scope of the variant.
+// All instances in order, `max_passes` at most. Counts are evaluated in the scope of the variant.
 Result<std::vector<PassInstance>> expand_passes(const package::Variant& variant,
                                                 const expr::Scope& scope,
-                                                const expr::Limits& limits);
+                                                const expr::Limits& limits, std::size_t max_passes);
 
 }  // namespace wgk::planning

@@ -29,21 +29,19 @@ bool mentions(const std::vector<std::string>& names, std::string_view name) {
 }
 
 bool mentions_derive(const package::Named<expr::Rule>& rules) {
-  return std::ranges::any_of(
-      rules, [](const auto& rule) { return mentions(rule.second.free_names(), "derive"); });
+  return std::ranges::any_of(rules,
+                             [](const auto& rule) { return rule.second.mentions("derive"); });
 }
 
 bool mentions_derive(const package::BindingEntry& entry) {
   return std::ranges::any_of(entry.fields, [](const package::Field& field) {
-    return (field.value && mentions(field.value->free_names(), "derive")) ||
-           (field.default_value && mentions(field.default_value->free_names(), "derive"));
+    return (field.value && field.value->mentions("derive")) ||
+           (field.default_value && field.default_value->mentions("derive"));
   });
 }
 
 bool mentions_derive(const std::vector<Step>& steps) {
-  const auto rule = [](const expr::Rule& source) {
-    return mentions(source.free_names(), "derive");
-  };
+  const auto rule = [](const expr::Rule& source) { return source.mentions("derive"); };
   return std::ranges::any_of(steps, [&rule](const Step& step) {
     if (const auto* group = std::get_if<std::shared_ptr<const package::Repeat>>(&step)) {
       return rule((*group)->count) || mentions_derive((*group)->steps);
@@ -67,7 +65,7 @@ bool mentions_derive(const package::Variant& variant) {
          std::ranges::any_of(variant.demote_when, clause) || mentions_derive(variant.derive) ||
          mentions_derive(variant.steps) ||
          std::ranges::any_of(variant.intermediates, [](const package::Intermediate& scratch) {
-           return mentions(scratch.shape.free_names(), "derive");
+           return scratch.shape.mentions("derive");
          });
 }
 
@@ -78,7 +76,7 @@ bool mentions_derive(const package::Contract& contract) {
            mentions(entry.message.free_names(), "derive");
   };
   const auto bound = [](const std::optional<expr::Rule>& value) {
-    return value && mentions(value->free_names(), "derive");
+    return value && value->mentions("derive");
   };
   const auto value = [&bound](const package::ValueRule& entry) {
     return (entry.when && mentions(entry.when->free_names(), "derive")) || bound(entry.min) ||

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 #include <utility>
 
 #include "base/checked.h"
@@ -25,6 +26,8 @@ using expr::Value;
 using package::BufferType;
 using package::Pass;
 using package::Variant;
+
+constexpr std::size_t kTextsOfAPlan = 16;  // of full length, together
 
 // A tensor or scratch as the executor sees it.
 BindingType plan_type(BufferType type) {
@@ -93,7 +96,8 @@ class Maker {
     level_.scope().set(
         "tunables", tunables_value(context_.index.manifest(), &variant_, context_.bound.tunables));
     WGK_TRY(level_.evaluate(variant_.derive, context_.limits));
-    WGK_ASSIGN(instances_, expand_passes(variant_, level_.scope(), context_.limits));
+    WGK_ASSIGN(instances_, expand_passes(variant_, level_.scope(), context_.limits,
+                                         context_.options.limits.max_passes));
     typed_level_.add_types(context_.bound);
     return {};
   }
@@ -106,7 +110,7 @@ class Maker {
   };
 
   // Derives of the pass, then bindings, then the text.
-  Result<PassState> prepare(const PassInstance& instance, DeriveLevel& level) const {
+  Result<PassState> prepare(const PassInstance& instance, DeriveLevel& level) {
     level.scope().set("repeat", instance.repeat);
     WGK_TRY(level.evaluate(instance.pass->derive, context_.limits));
     PassState state;
@@ -116,6 +120,7 @@ class Maker {
     WGK_ASSIGN(const auto source, context_.index.package->find_template(instance.pass->shader));
     WGK_ASSIGN(state.rendered, render(*source, level.scope(), declarations, context_.device.device,
                                       context_.limits, context_.cache));
+    WGK_TRY(count_text(*state.rendered->wgsl));
     return state;
   }
 
@@ -145,6 +150,17 @@ class Maker {
   }
 
  private:
+  // Bounds all texts of a plan together.
+  Status count_text(const std::string& text) {
+    if (!texts_.insert(&text).second) return {};
+    text_bytes_ += text.size();
+    if (text_bytes_ <= kTextsOfAPlan * context_.limits.max_output) return {};
+    return failure("limit/output", "the texts of variant " + quoted(variant_.id) +
+                                       " are longer than " +
+                                       std::to_string(kTextsOfAPlan * context_.limits.max_output) +
+                                       " bytes together");
+  }
+
   Result<std::vector<PlanScratch>> scratch() const {
     std::vector<PlanScratch> all;
     for (const package::Intermediate& source : variant_.intermediates) {
@@ -326,6 +342,8 @@ class Maker {
   DeriveLevel typed_level_;  // and the type variables
   bool empty_;
   std::vector<PassInstance> instances_;
+  std::unordered_set<const std::string*> texts_;
+  std::size_t text_bytes_ = 0;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct MakeContext {
   const DeriveLevel& manifest_level;
   const expr::Limits& limits;
   const PlanOptions& options;
-  RenderCache* cache;  // may be null
+  RenderCache& cache;
 };
 
 Result<Plan> make(const MakeContext& context, const package::Variant& variant);

@@ -46,12 +46,14 @@ Explanation explain_on(const Site& site, const Request& request) {
 
 Result<Plan> plan(const package::Package& package, const Request& request, const DeviceCaps& caps,
                   const PlanOptions& options) {
-  return planning::plan_on(planning::Site(package, caps, options, nullptr), request);
+  planning::RenderCache texts;
+  return planning::plan_on(planning::Site(package, caps, options, texts), request);
 }
 
 Explanation explain(const package::Package& package, const Request& request, const DeviceCaps& caps,
                     const PlanOptions& options) {
-  return planning::explain_on(planning::Site(package, caps, options, nullptr), request);
+  planning::RenderCache texts;
+  return planning::explain_on(planning::Site(package, caps, options, texts), request);
 }
 
 }  // namespace wgk

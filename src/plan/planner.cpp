@@ -205,7 +205,7 @@ struct Planner::State {
       : package(std::move(source)),
         caps(std::move(device_caps)),
         options(std::move(plan_options)),
-        site(*package, caps, options, &texts) {}
+        site(*package, caps, options, texts) {}
 
   std::shared_ptr<const package::Package> package;
   DeviceCaps caps;

@@ -15,6 +15,7 @@ namespace {
 using expr::Value;
 
 constexpr std::size_t kMaxTexts = 4096;
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 void append_raw(std::string& key, std::uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) key += static_cast<char>((value >> shift) & 0xff);
@@ -88,31 +89,31 @@ std::shared_ptr<const Rendered> RenderCache::find(const jinja::Template* source,
 std::shared_ptr<const Rendered> RenderCache::insert(const jinja::Template* source, std::string key,
                                                     std::shared_ptr<const Rendered> rendered) {
   const std::scoped_lock lock(mutex_);
-  if (texts_.size() >= kMaxTexts) texts_.clear();
+  if (texts_.size() >= kMaxTexts || bytes_ >= kMaxBytes) {
+    texts_.clear();
+    bytes_ = 0;
+  }
+  bytes_ += rendered->wgsl->size() + key.size();
   return texts_.try_emplace(Key{source, std::move(key)}, std::move(rendered)).first->second;
 }
 
 Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
                                                const expr::Scope& pass,
                                                std::string_view declarations, const Value& device,
-                                               const expr::Limits& limits, RenderCache* cache) {
-  std::string key;
-  if (cache != nullptr) {
-    key = value_key(source.free_names(), pass, declarations);
-    if (auto known = cache->find(&source, key)) return known;
-  }
+                                               const expr::Limits& limits, RenderCache& cache) {
+  std::string key = value_key(source.free_names(), pass, declarations);
+  if (auto known = cache.find(&source, key)) return known;
   expr::Scope scope(&pass);
   scope.set("env", Value::object(
                        {{"device", device},
                         {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}}));
   WGK_ASSIGN(const std::string text, source.render(scope, limits));
   auto rendered = std::make_shared<Rendered>();
-  auto wgsl = std::make_shared<const std::string>(with_enables(text));
-  rendered->digest = digest128(*wgsl);
-  rendered->features = enabled_features(without_comments(*wgsl));
-  rendered->wgsl = std::move(wgsl);
-  if (cache == nullptr) return rendered;
-  return cache->insert(&source, std::move(key), std::move(rendered));
+  FinishedText finished = finish_text(text);
+  rendered->features = std::move(finished.features);
+  rendered->wgsl = std::make_shared<const std::string>(std::move(finished.wgsl));
+  rendered->digest = digest128(*rendered->wgsl);
+  return cache.insert(&source, std::move(key), std::move(rendered));
 }
 
 }  // namespace wgk::planning

@@ -45,6 +45,7 @@ class RenderCache {
   };
   mutable std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<const Rendered>, Hash> texts_;
+  std::size_t bytes_ = 0;
 };
 
 // Renders `source` with `declarations` as env.wgsl.resourceDeclarations over the pass scope.
@@ -52,6 +53,6 @@ Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
                                                const expr::Scope& pass,
                                                std::string_view declarations,
                                                const expr::Value& device,
-                                               const expr::Limits& limits, RenderCache* cache);
+                                               const expr::Limits& limits, RenderCache& cache);
 
 }  // namespace wgk::planning

@@ -111,6 +111,11 @@ RequestScope::RequestScope(const PackageIndex& index, const BoundRequest& bound)
       logical_dtypes_(std::make_shared<Object>()),
       present_(std::make_shared<Object>()),
       scope_(&expr::helpers()) {
+  scope_.reserve(10);
+  present_->members.reserve(index.ports.size() + index.manifest().args.size());
+  for (const auto* object : {&shapes_, &ranks_, &tensor_dtypes_}) {
+    (*object)->members.reserve(index.ports.size());
+  }
   for (std::size_t slot = 0; slot < index.ports.size(); ++slot) {
     present_->members.emplace_back(index.ports[slot].key(), Value(bound.of_port[slot].has_value() ||
                                                                   bound.wanted[slot] != nullptr));
@@ -196,6 +201,7 @@ bool DeriveLevel::knows(std::string_view name) const {
 Status DeriveLevel::evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits,
                              bool keep_going) {
   Status first;
+  scope_.reserve(rules.size() + 4);
   for (const auto& [name, rule] : rules) {
     auto value = rule.evaluate(scope_, limits);
     if (value) {

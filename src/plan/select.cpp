@@ -115,17 +115,18 @@ class Judge {
 
   bool check_bindings(std::size_t at, Decision& decision) const {
     const VariantIndex& counts = context_.index.variants[at];
-    for (const auto& [limit, needed, kind] :
-         {std::tuple{"maxStorageBuffersPerShaderStage", counts.storage_bindings, "storage"},
-          std::tuple{"maxUniformBuffersPerShaderStage", counts.uniform_bindings, "uniform"}}) {
-      const double given = context_.caps.limit(limit).value_or(0);
-      if (static_cast<double>(needed) <= given) continue;
-      return refuse(decision, Verdict::kBindings, [&, limit = limit, needed = needed, kind = kind] {
-        return "a pass binds " + std::to_string(needed) + " " + kind + " buffers; " +
+    const auto fits = [&](std::size_t needed, double given, std::string_view kind,
+                          std::string_view limit) {
+      if (static_cast<double>(needed) <= given) return true;
+      return refuse(decision, Verdict::kBindings, [&] {
+        return "a pass binds " + std::to_string(needed) + " " + std::string(kind) + " buffers; " +
                quoted(limit) + " is " + number_text(given);
       });
-    }
-    return true;
+    };
+    return fits(counts.storage_bindings, context_.max_storage_buffers, "storage",
+                "maxStorageBuffersPerShaderStage") &&
+           fits(counts.uniform_bindings, context_.max_uniform_buffers, "uniform",
+                "maxUniformBuffersPerShaderStage");
   }
 
   bool check_when(const Variant& variant, Decision& decision) const {

@@ -40,6 +40,7 @@ struct SelectContext {
   const PackageIndex& index;
   const DeviceCaps& caps;
   const std::vector<SubgroupMatrixConfig>& matrix_configs;  // usable ones
+  double max_storage_buffers, max_uniform_buffers;          // per shader stage
   const expr::Scope& scope;                                 // with the manifest's derives
   const expr::Limits& limits;
   std::function<bool(const package::Variant&, std::string_view construct)> rendered_has;

@@ -49,6 +49,8 @@ SelectContext Session::select_context() const {
   return {site_.index,
           site_.caps,
           site_.matrix_configs,
+          site_.max_storage_buffers,
+          site_.max_uniform_buffers,
           level_.scope(),
           site_.limits,
           [this](const package::Variant& variant, std::string_view construct) {

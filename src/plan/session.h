@@ -17,21 +17,26 @@ namespace wgk::planning {
 // What depends on package and device only.
 struct Site {
   Site(const package::Package& package, const DeviceCaps& device_caps,
-       const PlanOptions& plan_options, RenderCache* texts)
+       const PlanOptions& plan_options, RenderCache& texts)
       : index(package),
         caps(device_caps),
         device(device_caps),
         matrix_configs(usable_matrix_configs(device_caps)),
+        max_storage_buffers(device_caps.limit("maxStorageBuffersPerShaderStage").value_or(0)),
+        max_uniform_buffers(device_caps.limit("maxUniformBuffersPerShaderStage").value_or(0)),
         options(plan_options),
-        cache(texts) {}
+        cache(texts),
+        limits{plan_options.limits.max_steps, plan_options.limits.max_depth,
+               plan_options.limits.max_output} {}
 
   PackageIndex index;
   const DeviceCaps& caps;
   DeviceNames device;
   std::vector<SubgroupMatrixConfig> matrix_configs;
+  double max_storage_buffers, max_uniform_buffers;
   const PlanOptions& options;
-  RenderCache* cache;  // may be null
-  expr::Limits limits = {};
+  RenderCache& cache;
+  expr::Limits limits;
 };
 
 class Session {

@@ -135,7 +135,8 @@ Uses find_uses(std::string_view code) {
     const std::string_view word = word_at(code, at);
     if (at > 0 && code[at - 1] == '@') {
       note_attribute(code, at, word, uses);
-    } else if (std::ranges::binary_search(kSubgroupCalls, word)) {
+    } else if ((word[0] == 's' || word[0] == 'q') &&
+               std::ranges::binary_search(kSubgroupCalls, word)) {
       const std::size_t open = skip_blanks(code, at + word.size());
       if (open < code.size() && code[open] == '(') uses.subgroups = true;
     }
@@ -208,31 +209,51 @@ std::string_view receiver(std::string_view code, std::size_t begin) {
   return word_at(code, skip_blanks(code, start + keyword.size()));
 }
 
+// Behind the block comment that starts at `at`; comments nest.
+std::size_t behind_comment(std::string_view wgsl, std::size_t at) {
+  int depth = 0;
+  do {
+    const std::string_view two = wgsl.substr(at, 2);
+    if (two == "/*") ++depth;
+    if (two == "*/") --depth;
+    at += two == "/*" || two == "*/" ? 2 : 1;
+  } while (depth > 0 && at < wgsl.size());
+  return at;
+}
+
+// The enable directives that comment-free text lacks.
+std::string missing_enables(std::string_view code) {
+  const auto lists = enable_lists(code);
+  const Uses uses = find_uses(code);
+  std::string text;
+  if ((has_word(code, "f16") || has_half_literal(code)) && !is_enabled(lists, "f16")) {
+    text += "enable f16;\n";
+  }
+  if (uses.subgroups && !is_enabled(lists, "subgroups")) text += "enable subgroups;\n";
+  if (uses.size_control && !is_enabled(lists, "subgroup_size_control")) {
+    text += "enable subgroup_size_control;\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string without_comments(std::string_view wgsl) {
   std::string code;
   code.reserve(wgsl.size());
   for (std::size_t at = 0; at < wgsl.size();) {
-    if (wgsl.substr(at).starts_with("//")) {
+    const std::size_t slash = std::min(wgsl.find('/', at), wgsl.size());
+    code.append(wgsl, at, slash - at);
+    const char next = slash + 1 < wgsl.size() ? wgsl[slash + 1] : '\0';
+    if (next == '/') {
       code += ' ';
-      at = std::min(wgsl.find('\n', at), wgsl.size());
-    } else if (wgsl.substr(at).starts_with("/*")) {
-      int depth = 0;
-      do {
-        if (wgsl.substr(at).starts_with("/*")) {
-          ++depth;
-          at += 2;
-        } else if (wgsl.substr(at).starts_with("*/")) {
-          --depth;
-          at += 2;
-        } else {
-          ++at;
-        }
-      } while (depth > 0 && at < wgsl.size());
+      at = std::min(wgsl.find('\n', slash), wgsl.size());
+    } else if (next == '*') {
       code += ' ';
+      at = behind_comment(wgsl, slash);
     } else {
-      code += wgsl[at++];
+      if (slash < wgsl.size()) code += '/';
+      at = slash + 1;
     }
   }
   return code;
@@ -248,16 +269,15 @@ bool has_word(std::string_view code, std::string_view word) {
 }
 
 std::string with_enables(std::string_view wgsl) {
-  const std::string code = without_comments(wgsl);
-  const auto lists = enable_lists(code);
-  const Uses uses = find_uses(code);
-  std::string text;
-  if ((has_word(code, "f16") || has_half_literal(code)) && !is_enabled(lists, "f16"))
-    text += "enable f16;\n";
-  if (uses.subgroups && !is_enabled(lists, "subgroups")) text += "enable subgroups;\n";
-  if (uses.size_control && !is_enabled(lists, "subgroup_size_control"))
-    text += "enable subgroup_size_control;\n";
-  return text += wgsl;
+  return missing_enables(without_comments(wgsl)).append(wgsl);
+}
+
+FinishedText finish_text(std::string_view rendered) {
+  const std::string code = without_comments(rendered);
+  FinishedText text{missing_enables(code), {}};
+  text.features = enabled_features(text.wgsl + code);
+  text.wgsl += rendered;
+  return text;
 }
 
 std::vector<std::string> enabled_features(std::string_view code) {

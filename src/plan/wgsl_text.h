@@ -22,8 +22,15 @@ bool has_word(std::string_view code, std::string_view word);
 // front.
 std::string with_enables(std::string_view wgsl);
 
-// Device features that the enable directives of the text ask for, sorted.
+// Device features that the enable directives of comment-free text ask for, sorted.
 std::vector<std::string> enabled_features(std::string_view code);
+
+// A rendered text with its missing directives, and the features that all its directives ask for.
+struct FinishedText {
+  std::string wgsl;
+  std::vector<std::string> features;
+};
+FinishedText finish_text(std::string_view rendered);
 
 // A tensor of opaque 64-bit integers may only be copied or selected as whole elements. `code` is
 // comment-free; `name` is the WGSL variable.

@@ -42,7 +42,25 @@ def main():
             text = path.read_text(encoding="utf-8")
             if len(text) < 8000:
                 write(folder, "manifest_fuzz", text)
+    for path in sorted((REPO / "tests/interop/expectations").glob("test.*.json")):
+        write_plans(folder, read(path))
     return 0
+
+
+def write_plans(folder, expectations, most=3):
+    """The first requests of a package, each with the package and the device profile it was recorded on."""
+    package = REPO / "tests/interop/packages" / expectations["package"] / "build/webgpu"
+    profile, results = next(iter(expectations["results"].items()))
+    case = {
+        "manifest": read(package / "manifest.json"),
+        "templates": {p.name: p.read_text(encoding="utf-8") for p in sorted(package.glob("*.jinja"))},
+        "device": read(REPO / "tests/interop/profiles.json")[profile]["device"],
+    }
+    for request in [r for r in expectations["requests"] if r["id"] in results][:most]:
+        case["request"] = {key: request[key] for key in ("inputs", "outputs", "attrs", "args") if key in request}
+        text = json.dumps(case, separators=(",", ":"))
+        if len(text) < 16000:
+            write(folder, "planner_fuzz", text)
 
 
 if __name__ == "__main__":
