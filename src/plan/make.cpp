@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 #include "base/checked.h"
@@ -342,7 +342,7 @@ class Maker {
   DeriveLevel typed_level_;  // and the type variables
   bool empty_;
   std::vector<PassInstance> instances_;
-  std::unordered_set<const std::string*> texts_;
+  std::set<const std::string*> texts_;  // only asked for members, so its order reaches nothing
   std::size_t text_bytes_ = 0;
 };
 
