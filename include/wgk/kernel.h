@@ -214,6 +214,9 @@ class Bound {
   // The same, with something to wait for.
   Result<Submission> run() const;
 
+  // Record, submit and read every output back, in one submission.
+  Result<CallResult> run_and_read() const;
+
   // New values for scalar arguments that the format keeps in uniforms. Recordings made before keep
   // the old values; later ones have the new. "usage/specialized" if the values decide more than
   // uniforms (the message names what differs).

@@ -268,13 +268,9 @@ Result<CallResult> CallState::result() {
       continue;
     }
     const auto place = std::ranges::find(read_tensors_, *index) - read_tensors_.begin();
-    auto bytes = planning::host_byte_length(tensor);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    HostArray array{std::vector<std::byte>(*bytes), tensor.dtype, tensor.shape};
-    auto status =
-        planning::decode(read_->data(static_cast<std::size_t>(place)), tensor, array.data);
-    if (!status) return std::unexpected(std::move(status.error()));
-    parts.outputs.emplace_back(port.key, host_tensor(std::move(array)));
+    auto read = read_tensor(read_->data(static_cast<std::size_t>(place)), tensor);
+    if (!read) return std::unexpected(std::move(read.error()));
+    parts.outputs.emplace_back(port.key, std::move(*read));
   }
   parts.plan = entry_->plan();
   timing_.total = microseconds(Clock::now() - start_);

@@ -3,6 +3,7 @@
 #include <format>
 #include <utility>
 
+#include "gpu/transfer.h"
 #include "gpu/wait.h"
 #include "runtime/access.h"
 #include "runtime/kernel_impl.h"
@@ -236,6 +237,37 @@ Status Bound::record(WGPUCommandEncoder encoder) const {
 }
 
 Status Bound::submit() const { return impl_->bound->submit(); }
+
+Result<CallResult> Bound::run_and_read() const {
+  const gpu::Bound& bound = *impl_->bound;
+  const Plan& plan = bound.prepared().plan();
+  std::vector<gpu::Slice> slices;
+  std::vector<const PlanTensor*> outputs;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[i];
+    if (!tensor.is_output) continue;
+    slices.push_back({bound.tensors()[i].buffer, bound.tensors()[i].offset, tensor.byte_length});
+    outputs.push_back(&tensor);
+  }
+  auto read = gpu::ReadBack::make(bound.prepared().context(), slices);
+  if (!read) return std::unexpected(std::move(read.error()));
+  auto status = bound.submit({.clear = {}, .copies = (*read)->copies()});
+  if (status) status = (*read)->start();
+  if (status) status = (*read)->wait();
+  if (!status) return std::unexpected(std::move(status.error()));
+  CallResult::Parts parts;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    auto tensor = read_tensor((*read)->data(i), *outputs[i]);
+    if (!tensor) return std::unexpected(std::move(tensor.error()));
+    parts.outputs.emplace_back(outputs[i]->port, std::move(*tensor));
+  }
+  for (const PortInfo& port : impl_->prepared->kernel->package.outputs()) {
+    if (!port.upstream.empty()) parts.upstream.emplace_back(port.upstream, port.key);
+  }
+  // Plans are shared; this one lives as long as the bound call that it names.
+  parts.plan = std::shared_ptr<const Plan>(impl_->bound, &plan);
+  return CallResult(std::move(parts));
+}
 
 struct Submission::Impl {
   RuntimeRef runtime;

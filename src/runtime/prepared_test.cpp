@@ -102,6 +102,23 @@ TEST_F(PreparedCalls, BindAgainNeedsNoNewPlanOrPipeline) {
   EXPECT_EQ(runtime.stats().pipelines_built, before.pipelines_built);
 }
 
+TEST_F(PreparedCalls, RunAndReadIsOneSubmission) {
+  auto prepared = *scale.prepare(signature(3));
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  auto bound = *prepared.bind({{"x", input}, prepared.make_outputs()->at(0)});
+  ASSERT_TRUE(bound.run_and_read());
+  const auto before = runtime.stats();
+  for (int i = 0; i < 100; ++i) {
+    auto result = bound.run_and_read();
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(*result->at("Y").download<float>(), times(x, 3));
+  }
+  const auto after = runtime.stats();
+  EXPECT_EQ(after.submits - before.submits, 100);
+  EXPECT_EQ(after.waits - before.waits, 100);
+  EXPECT_EQ(after.buffers_made, before.buffers_made);
+}
+
 TEST_F(PreparedCalls, UniformValuesChangeBetweenRecordings) {
   auto prepared = *scale.prepare(signature(2));
   const Tensor input = *runtime.upload(HostTensor(x, {100}));

@@ -81,6 +81,16 @@ Tensor host_tensor(HostArray array) {
   return Tensor(std::move(impl));
 }
 
+Result<Tensor> read_tensor(std::span<const std::byte> bytes, const PlanTensor& tensor) {
+  auto size = planning::host_byte_length(tensor);
+  if (!size) return std::unexpected(std::move(size.error()));
+  HostArray array{std::vector<std::byte>(*size), tensor.dtype, tensor.shape};
+  if (auto status = planning::decode(bytes, tensor, array.data); !status) {
+    return std::unexpected(std::move(status.error()));
+  }
+  return host_tensor(std::move(array));
+}
+
 Tensor placed_tensor(const RuntimeRef& runtime, const SessionRef& session, const PlanTensor& tensor,
                      gpu::Slice slice, std::shared_ptr<void> lease) {
   auto impl = std::make_shared<Tensor::Impl>();

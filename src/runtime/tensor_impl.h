@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "runtime/state.h"
 #include "wgk/tensor.h"
@@ -41,6 +42,8 @@ Result<gpu::Slice> slice_of(const Tensor& tensor, const SessionRef& session);
 Result<Tensor> make_tensor(const RuntimeRef& runtime, const SessionRef& session, DType dtype,
                            Shape shape, const TensorForm& form);
 Tensor host_tensor(HostArray array);
+// Device bytes that were read back, as a tensor in host memory.
+Result<Tensor> read_tensor(std::span<const std::byte> bytes, const PlanTensor& tensor);
 // A tensor over a buffer that a call has placed.
 Tensor placed_tensor(const RuntimeRef& runtime, const SessionRef& session, const PlanTensor& tensor,
                      gpu::Slice slice, std::shared_ptr<void> lease);

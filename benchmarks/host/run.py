@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the host's side against bare Dawn in one run and writes a JSON result.
+
+usage: benchmarks/host/run.py BUILD_FOLDER [--repetitions N] [--out FILE]
+
+Bare and our own variants alternate. Every figure is a median; `ratio` and `extra` compare ours with bare.
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+NORM = REPO / "kernels" / "com.microsoft.SkipSimplifiedLayerNormalization"
+
+
+def first_line_time(command):
+    """Seconds from the start of the process to its first line."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        line = process.stdout.readline()
+        spent = time.perf_counter() - start
+        process.stdout.read()
+    if process.returncode != 0 or not line:
+        sys.exit(f"{command} failed")
+    return spent
+
+
+def micro(bench, repetitions):
+    """Medians by name of the Google Benchmark program, repetitions of all benchmarks interleaved."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        subprocess.run(
+            [bench, f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true",
+             "--benchmark_report_aggregates_only=true", f"--benchmark_out={out.name}", "--benchmark_out_format=json",
+             "--benchmark_filter=BM_(Record|Threads|RoundTrip|Chain)"],
+            check=True, stdout=subprocess.DEVNULL)
+        report = json.load(open(out.name, encoding="utf-8"))
+    scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+    found = {}
+    for entry in report["benchmarks"]:
+        if entry.get("aggregate_name") == "median":
+            name = entry["run_name"].split("/")
+            key = "/".join(part for part in name if part not in ("manual_time", "real_time"))
+            entry["seconds"] = entry["real_time"] * scale[entry["time_unit"]]
+            found[key] = entry
+    return found
+
+
+def pair(what, ours, bare, unit, goal):
+    return {"what": what, "ours": ours, "bare": bare, "unit": unit, "extra": ours - bare, "ratio": ours / bare, "goal": goal}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--out", type=pathlib.Path)
+    options = parser.parse_args()
+    cold = options.build / "bin" / "cold"
+    results = micro(options.build / "bin" / "runtime_bench", options.repetitions)
+
+    rows = []
+    record = {name: results[f"BM_Record{name}"] for name in ("Ours", "Bare")}
+    rows.append(pair("record one dispatch", record["Ours"]["per_dispatch"] * 1e6, record["Bare"]["per_dispatch"] * 1e6, "us", "+0.2 us"))
+    rows.append(pair("allocations per recorded call", record["Ours"]["allocations_per_call"] + 1e-12,
+                     record["Bare"]["allocations_per_call"] + 1e-12, "", "no more than bare"))
+    rows.append(pair("submit to mapped result", results["BM_RoundTripOurs"]["seconds"] * 1e6, results["BM_RoundTripBare"]["seconds"] * 1e6,
+                     "us", "+3 us"))
+    rows.append(pair("the same as one call with host data", results["BM_RoundTripCall"]["seconds"] * 1e6,
+                     results["BM_RoundTripBare"]["seconds"] * 1e6, "us", "none"))
+    rows.append(pair("the same on a trusted device", results["BM_RoundTripTrusted"]["seconds"] * 1e6,
+                     results["BM_RoundTripBare"]["seconds"] * 1e6, "us", "none (bare: safe)"))
+    scaling = {name: results[f"BM_Threads{name}/8"]["calls_per_second"] / results[f"BM_Threads{name}/1"]["calls_per_second"]
+               for name in ("Ours", "Bare")}
+    rows.append(pair("recording on 8 threads over one", scaling["Ours"], scaling["Bare"], "x", "0.95 of bare"))
+    rows.append(pair("chain of 32 x (norm, decode attention, norm)", results["BM_ChainOurs"]["seconds"] * 1e3,
+                     results["BM_ChainBare"]["seconds"] * 1e3, "ms", "1.05 x"))
+    rows.append(pair("the same, one awaited call after another (bare: ours in one submit)", results["BM_ChainAwaited"]["seconds"] * 1e3,
+                     results["BM_ChainOurs"]["seconds"] * 1e3, "ms", "at least 2.4 x"))
+
+    with tempfile.TemporaryDirectory() as folder:
+        plan = pathlib.Path(folder) / "plan.txt"
+        subprocess.run([cold, "plan", NORM, plan], check=True)
+        times = {"ours": [], "bare": []}
+        for _ in range(options.repetitions + 1):
+            times["ours"].append(first_line_time([cold, "ours", NORM]))
+            times["bare"].append(first_line_time([cold, "bare", plan]))
+        # The first of each fills the caches of the machine.
+        medians = {name: statistics.median(values[1:]) * 1e3 for name, values in times.items()}
+        rows.append(pair("new process to first result", medians["ours"], medians["bare"], "ms", "1.2 x"))
+        cached = []
+        for _ in range(options.repetitions):
+            done = subprocess.run([cold, "pipelines", NORM, pathlib.Path(folder) / "cache"], check=True, capture_output=True, text=True)
+            cached.append(json.loads(done.stdout))
+        rows.append(pair(f"{cached[0]['pipelines']} pipelines from a full disk cache", statistics.median(c["ours_us"] for c in cached) / 1e3,
+                         statistics.median(c["bare_us"] for c in cached) / 1e3, "ms", "1.2 x"))
+
+    for row in rows:
+        print(f"{row['what']:68} ours {row['ours']:10.3f} {row['unit']:3} bare {row['bare']:10.3f} {row['unit']:3}"
+              f" extra {row['extra']:+9.3f}  ratio {row['ratio']:.3f}  goal {row['goal']}")
+    if options.out:
+        info = subprocess.run([cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
+        report = {"kind": "host", "machine": platform.machine(), "adapter": info, "repetitions": options.repetitions, "rows": rows}
+        options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "capi/handles.h"
+
+using namespace wgk;        // NOLINT(google-build-using-namespace)
+using namespace wgk::capi;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+Result<std::vector<Prepared>> parse(const wgk_prepared* const* calls, size_t count) {
+  std::vector<Prepared> list;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (auto status = check(calls, calls[i]); !status)
+      return std::unexpected(std::move(status.error()));
+    list.push_back(calls[i]->value);
+  }
+  return list;
+}
+
+// Waits for whatever the future is and keeps its result.
+Status wait(wgk_future& future, std::optional<std::chrono::nanoseconds> timeout) {
+  return std::visit(
+      [&](auto& pending) -> Status {
+        auto result = pending.wait(timeout);
+        if (!result) return std::unexpected(std::move(result.error()));
+        if constexpr (!std::is_void_v<typename decltype(result)::value_type>)
+          future.result = std::move(*result);
+        return {};
+      },
+      future.pending);
+}
+
+template <class T, class H>
+Status take(wgk_future* future, H** to) {
+  if (auto status = check(future, to); !status) return status;
+  T* value = std::get_if<T>(&future->result);
+  if (value == nullptr)
+    return failure("usage/future", "the future has no result of this kind, or it was taken",
+                   "wait for it first");
+  *to = new H{std::move(*value)};
+  future->result = std::monostate();
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+wgk_status wgk_prepared_plan(const wgk_prepared* prepared, char** json, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(prepared, json); !status) return status;
+    return give_json(prepared->value.plan().to_json(), json);
+  });
+}
+
+wgk_status wgk_prepared_memory(const wgk_prepared* const* sequence, size_t count, bool with_arena,
+                               wgk_memory_needs* needs, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(needs); !status) return status;
+    auto calls = parse(sequence, count);
+    if (!calls) return std::unexpected(std::move(calls.error()));
+    wgk_memory_needs all = {};
+    fill(memory(*calls, with_arena), all);
+    return give_sized(all, needs);
+  });
+}
+
+wgk_status wgk_prepared_make_output(const wgk_prepared* prepared, const char* name,
+                                    wgk_tensor** tensor, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(prepared, name, tensor); !status) return status;
+    return give_handle(prepared->value.make_output(name), tensor);
+  });
+}
+
+wgk_status wgk_prepared_bind(const wgk_prepared* prepared, const wgk_named_tensor* tensors,
+                             size_t count, const wgk_bind_options* options, wgk_bound** bound,
+                             wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(prepared, bound); !status) return status;
+    auto given = sized<wgk_bind_options>(options, WGK_BIND_OPTIONS_INIT);
+    if (!given) return std::unexpected(std::move(given.error()));
+    BindOptions wanted{.staging = given->staging, .own_scratch = given->own_scratch};
+    if (given->arena != nullptr) wanted.arena = given->arena->value;
+    std::vector<std::pair<std::string, Tensor>> list;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (auto status = check(tensors, tensors[i].name, tensors[i].tensor); !status) return status;
+      list.emplace_back(tensors[i].name, tensors[i].tensor->value);
+    }
+    return give_handle(prepared->value.bind(list, wanted), bound);
+  });
+}
+
+void wgk_prepared_free(wgk_prepared* prepared) { delete prepared; }
+
+wgk_status wgk_arena_create(const wgk_runtime* runtime, const wgk_prepared* const* calls,
+                            size_t count, wgk_arena** arena, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(runtime, arena); !status) return status;
+    auto list = parse(calls, count);
+    if (!list) return std::unexpected(std::move(list.error()));
+    return give_handle(runtime->value.make_arena(*list), arena);
+  });
+}
+
+uint64_t wgk_arena_bytes(const wgk_arena* arena) {
+  return arena == nullptr ? 0 : arena->value.bytes();
+}
+void wgk_arena_free(wgk_arena* arena) { delete arena; }
+
+wgk_needs wgk_bound_needs(const wgk_bound* bound) {
+  return bound == nullptr ? WGK_NEEDS_PASS : static_cast<wgk_needs>(bound->value.needs());
+}
+
+wgk_status wgk_bound_staging_notes(const wgk_bound* bound, char** json, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound, json); !status) return status;
+    Json::Array notes;
+    for (const std::string& note : bound->value.staging_notes()) notes.emplace_back(note);
+    return give_json(notes, json);
+  });
+}
+
+wgk_status wgk_bound_record_pass(const wgk_bound* bound, struct WGPUComputePassEncoderImpl* pass,
+                                 wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound, pass); !status) return status;
+    return bound->value.record(pass);
+  });
+}
+
+wgk_status wgk_bound_record_encoder(const wgk_bound* bound, struct WGPUCommandEncoderImpl* encoder,
+                                    wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound, encoder); !status) return status;
+    return bound->value.record(encoder);
+  });
+}
+
+wgk_status wgk_bound_submit(const wgk_bound* bound, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound); !status) return status;
+    return bound->value.submit();
+  });
+}
+
+wgk_status wgk_bound_run(const wgk_bound* bound, wgk_future** future, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound, future); !status) return status;
+    auto submission = bound->value.run();
+    if (!submission) return std::unexpected(std::move(submission.error()));
+    *future = new wgk_future{wgk_future::Pending(std::move(*submission))};
+    return {};
+  });
+}
+
+wgk_status wgk_bound_update(wgk_bound* bound, const char* args, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound); !status) return status;
+    auto values = parse_values(args, "args");
+    if (!values) return std::unexpected(std::move(values.error()));
+    return bound->value.update(*values);
+  });
+}
+
+void wgk_bound_free(wgk_bound* bound) { delete bound; }
+
+wgk_status wgk_future_ready(wgk_future* future, bool* ready, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(future, ready); !status) return status;
+    auto result = std::visit([](auto& pending) { return pending.ready(); }, future->pending);
+    if (!result) return std::unexpected(std::move(result.error()));
+    *ready = *result;
+    return {};
+  });
+}
+
+wgk_status wgk_future_wait(wgk_future* future, uint64_t timeout_ns, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(future); !status) return status;
+    return wait(*future, parse_timeout(timeout_ns));
+  });
+}
+
+wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, void* user,
+                           wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(future); !status) return status;
+    if (callback == nullptr) return failure("usage/arguments", "no callback was given");
+    std::visit(
+        [&](auto& pending) {
+          pending.then([future, callback, user](auto result) {
+            wgk_error* failed = nullptr;
+            wgk_status status = WGK_OK;
+            if (!result) {
+              status = report(result.error(), &failed);
+            } else if constexpr (!std::is_void_v<typename decltype(result)::value_type>) {
+              future->result = std::move(*result);
+            }
+            callback(status, failed, user);
+          });
+        },
+        future->pending);
+    return {};
+  });
+}
+
+void wgk_future_cancel(wgk_future* future) {
+  if (future == nullptr) return;
+  std::visit(
+      [](auto& pending) {
+        if constexpr (requires { pending.cancel(); }) pending.cancel();
+      },
+      future->pending);
+}
+
+wgk_status wgk_future_take_result(wgk_future* future, wgk_result** result, wgk_error** error) {
+  return guarded(error, [&] { return take<CallResult>(future, result); });
+}
+
+wgk_status wgk_future_take_prepared(wgk_future* future, wgk_prepared** prepared,
+                                    wgk_error** error) {
+  return guarded(error, [&] { return take<Prepared>(future, prepared); });
+}
+
+wgk_status wgk_future_take_count(wgk_future* future, size_t* count, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(future, count); !status) return status;
+    const std::size_t* value = std::get_if<std::size_t>(&future->result);
+    if (value == nullptr)
+      return failure("usage/future", "the future has no result of this kind, or it was taken",
+                     "wait for it first");
+    *count = *value;
+    future->result = std::monostate();
+    return {};
+  });
+}
+
+void wgk_future_free(wgk_future* future) { delete future; }
+
+}  // extern "C"

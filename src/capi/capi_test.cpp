@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C API on the package that comes with the library: every function once, and what wrong use
+// gives.
+#include <gtest/gtest.h>
+#include <webgpu/webgpu.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wgk.h"
+
+namespace {
+
+constexpr const char* kPackage =
+    WGK_SOURCE_DIR "/kernels/com.microsoft.SkipSimplifiedLayerNormalization";
+
+bool no_device() {
+  const char* value = std::getenv("WGK_TEST_DEVICE");
+  return value != nullptr && std::string_view(value) == "none";
+}
+
+// Takes the error of the last call, if there was one.
+struct Errors {
+  wgk_error* error = nullptr;
+  ~Errors() { wgk_error_free(error); }
+  wgk_error** at() {
+    wgk_error_free(error);
+    error = nullptr;
+    return &error;
+  }
+  std::string code() const { return wgk_error_code(error); }
+  std::string text() const { return wgk_error_text(error); }
+};
+
+struct Text {
+  char* text = nullptr;
+  ~Text() { wgk_string_free(text); }
+  char** at() {
+    wgk_string_free(text);
+    text = nullptr;
+    return &text;
+  }
+  bool contains(std::string_view part) const {
+    return text != nullptr && std::string_view(text).contains(part);
+  }
+};
+
+const int64_t kMatrix[] = {2, 8};
+const int64_t kRow[] = {8};
+
+wgk_host_tensor host(const std::vector<float>& values, const int64_t* shape, size_t rank) {
+  return {values.data(), values.size() * sizeof(float), WGK_F32, shape, rank, WGK_DTYPE_DEFAULT};
+}
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (no_device()) GTEST_SKIP() << "WGK_TEST_DEVICE=none";
+    wgk_runtime_options options = WGK_RUNTIME_OPTIONS_INIT;
+    ASSERT_EQ(wgk_runtime_create(&options, &runtime, errors.at()), WGK_OK) << errors.text();
+    ASSERT_EQ(wgk_kernel_load(runtime, kPackage, false, &norm, errors.at()), WGK_OK)
+        << errors.text();
+  }
+  void TearDown() override {
+    wgk_kernel_free(norm);
+    wgk_runtime_free(runtime);
+  }
+  std::vector<float> read(const wgk_tensor* tensor) {
+    std::vector<float> values(static_cast<size_t>(wgk_tensor_elements(tensor)));
+    EXPECT_EQ(wgk_tensor_download(tensor, 0, wgk_tensor_elements(tensor), values.data(),
+                                  values.size() * sizeof(float), errors.at()),
+              WGK_OK)
+        << errors.text();
+    return values;
+  }
+  static wgk_signature signature() {
+    static const wgk_signature_input kInputs[] = {
+        {"input", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+        {"skip", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+        {"gamma", WGK_F32, kRow, 1, WGK_DTYPE_DEFAULT, false, 0}};
+    wgk_signature call = WGK_SIGNATURE_INIT;
+    call.inputs = kInputs;
+    call.input_count = 3;
+    return call;
+  }
+
+  Errors errors;
+  wgk_runtime* runtime = nullptr;
+  wgk_kernel* norm = nullptr;
+  std::vector<float> x = std::vector<float>(16, 1.0F), skip = std::vector<float>(16, 2.0F),
+                     gamma = std::vector<float>(8, 0.5F);
+  wgk_host_tensor x_host = host(x, kMatrix, 2), skip_host = host(skip, kMatrix, 2),
+                  gamma_host = host(gamma, kRow, 1);
+  wgk_input inputs[3] = {
+      {"input", &x_host, nullptr}, {"skip", &skip_host, nullptr}, {"gamma", &gamma_host, nullptr}};
+};
+
+TEST_F(CApi, CallsAKernel) {
+  wgk_result* result = nullptr;
+  wgk_output sum = {"input_skip_bias_sum", nullptr, 0, WGK_DTYPE_DEFAULT, nullptr};
+  wgk_call_options options = WGK_CALL_OPTIONS_INIT;
+  options.outputs = &sum;
+  options.output_count = 1;
+  options.attrs = R"({"epsilon": 1e-6})";
+  ASSERT_EQ(wgk_kernel_call(norm, inputs, 3, &options, &result, errors.at()), WGK_OK)
+      << errors.text();
+  EXPECT_EQ(wgk_result_count(result), 2);
+  EXPECT_STREQ(wgk_result_name(result, 0), "outputT");
+  EXPECT_EQ(wgk_result_name(result, 2), nullptr);
+  EXPECT_NE(std::strlen(wgk_result_variant(result)), 0);
+  wgk_tensor* y = wgk_result_tensor(result, "output");
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(wgk_result_tensor(result, "nothing"), nullptr);
+  EXPECT_EQ(wgk_tensor_dtype(y), WGK_F32);
+  EXPECT_EQ(wgk_tensor_rank(y), 2);
+  EXPECT_EQ(wgk_tensor_shape(y)[1], 8);
+  EXPECT_EQ(wgk_tensor_host_size(y), 64);
+  EXPECT_NE(wgk_tensor_buffer(y), nullptr);
+  EXPECT_NEAR(read(y)[3], 0.5F, 1e-5F);
+  wgk_tensor* total = wgk_result_tensor(result, "residualT");
+  EXPECT_EQ(read(total), std::vector<float>(16, 3.0F));
+  wgk_call_timing timing = {};
+  timing.struct_size = sizeof timing;
+  EXPECT_EQ(wgk_result_timing(result, &timing, errors.at()), WGK_OK);
+  EXPECT_GT(timing.total, 0);
+  Text plan;
+  EXPECT_EQ(wgk_result_plan(result, plan.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(plan.contains("\"passes\""));
+  wgk_result_free(result);
+  EXPECT_EQ(read(y).size(), 16) << "tensors outlive the result";
+  wgk_tensor_free(total);
+  wgk_tensor_free(y);
+}
+
+TEST_F(CApi, ReportsWrongUse) {
+  wgk_result* result = nullptr;
+  EXPECT_EQ(wgk_kernel_call(norm, inputs, 2, nullptr, &result, errors.at()), WGK_ERROR_REQUEST);
+  EXPECT_EQ(errors.code(), "request/missing");
+  EXPECT_TRUE(errors.text().contains("while calling"));
+  EXPECT_EQ(wgk_kernel_call(nullptr, inputs, 3, nullptr, &result, errors.at()), WGK_ERROR_USAGE);
+  EXPECT_EQ(wgk_kernel_call(norm, nullptr, 3, nullptr, &result, errors.at()), WGK_ERROR_USAGE);
+  EXPECT_EQ(wgk_kernel_call(norm, inputs, 3, nullptr, nullptr, nullptr), WGK_ERROR_USAGE)
+      << "errors may be ignored";
+  wgk_call_options options = WGK_CALL_OPTIONS_INIT;
+  options.attrs = "{";
+  EXPECT_NE(wgk_kernel_call(norm, inputs, 3, &options, &result, errors.at()), WGK_OK);
+  options.attrs = "[]";
+  EXPECT_EQ(wgk_kernel_call(norm, inputs, 3, &options, &result, errors.at()), WGK_ERROR_USAGE);
+  options = WGK_CALL_OPTIONS_INIT;
+  options.struct_size = 0;
+  EXPECT_EQ(wgk_kernel_call(norm, inputs, 3, &options, &result, errors.at()), WGK_ERROR_USAGE);
+  inputs[0].host = nullptr;
+  EXPECT_EQ(wgk_kernel_call(norm, inputs, 3, nullptr, &result, errors.at()), WGK_ERROR_USAGE);
+  wgk_package* package = nullptr;
+  EXPECT_EQ(wgk_package_open("/nowhere", &package, errors.at()), WGK_ERROR_STORE);
+  EXPECT_EQ(errors.code(), "store/not-found");
+  wgk_tensor* tensor = nullptr;
+  EXPECT_EQ(wgk_tensor_empty(runtime, 99, kRow, 1, &tensor, errors.at()), WGK_ERROR_USAGE);
+  // Freeing nothing is allowed everywhere.
+  wgk_error_free(nullptr);
+  wgk_tensor_free(nullptr);
+  wgk_result_free(nullptr);
+  wgk_future_free(nullptr);
+}
+
+TEST_F(CApi, OlderAndSmallerStructsAreUnderstood) {
+  // A caller that was compiled when the options ended with `tunables`.
+  wgk_call_options options = WGK_CALL_OPTIONS_INIT;
+  options.struct_size = offsetof(wgk_call_options, outputs);
+  options.output_count = 999;  // beyond what this caller knows
+  wgk_result* result = nullptr;
+  ASSERT_EQ(wgk_kernel_call(norm, inputs, 3, &options, &result, errors.at()), WGK_OK)
+      << errors.text();
+  wgk_result_free(result);
+  wgk_runtime_stats stats = {};
+  stats.struct_size = offsetof(wgk_runtime_stats, pooled_bytes);
+  stats.pooled_bytes = 12345;
+  ASSERT_EQ(wgk_runtime_get_stats(runtime, &stats, errors.at()), WGK_OK);
+  EXPECT_GT(stats.peak_bytes, 0);
+  EXPECT_EQ(stats.pooled_bytes, 12345) << "written beyond the caller's struct";
+}
+
+TEST_F(CApi, PreparesBindsAndRecords) {
+  const wgk_signature call = signature();
+  wgk_memory_needs needs = {};
+  needs.struct_size = sizeof needs;
+  ASSERT_EQ(wgk_kernel_memory(norm, &call, &needs, errors.at()), WGK_OK) << errors.text();
+  EXPECT_EQ(needs.inputs, 64 + 64 + 32);
+  EXPECT_EQ(needs.outputs, 64);
+  wgk_prepared* prepared = nullptr;
+  ASSERT_EQ(wgk_kernel_prepare(norm, &call, &prepared, errors.at()), WGK_OK) << errors.text();
+  wgk_tensor *xt = nullptr, *st = nullptr, *gt = nullptr, *yt = nullptr;
+  ASSERT_EQ(wgk_tensor_upload(runtime, &x_host, nullptr, false, &xt, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_tensor_upload(runtime, &skip_host, nullptr, true, &st, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_tensor_upload(runtime, &gamma_host, nullptr, false, &gt, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_prepared_make_output(prepared, "output", &yt, errors.at()), WGK_OK)
+      << errors.text();
+  const wgk_named_tensor tensors[] = {{"input", xt}, {"skipT", st}, {"gamma", gt}, {"output", yt}};
+  wgk_bound* bound = nullptr;
+  ASSERT_EQ(wgk_prepared_bind(prepared, tensors, 4, nullptr, &bound, errors.at()), WGK_OK)
+      << errors.text();
+  EXPECT_EQ(wgk_bound_needs(bound), WGK_NEEDS_PASS);
+  WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(wgk_runtime_device(runtime), nullptr);
+  WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+  ASSERT_EQ(wgk_bound_record_pass(bound, pass, errors.at()), WGK_OK) << errors.text();
+  wgpuComputePassEncoderEnd(pass);
+  wgpuComputePassEncoderRelease(pass);
+  ASSERT_EQ(wgk_bound_record_encoder(bound, encoder, errors.at()), WGK_OK) << errors.text();
+  WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, nullptr);
+  wgpuQueueSubmit(wgk_runtime_queue(runtime), 1, &commands);
+  wgpuCommandBufferRelease(commands);
+  wgpuCommandEncoderRelease(encoder);
+  EXPECT_NEAR(read(yt)[0], 0.5F, 1e-5F);
+  wgk_future* future = nullptr;
+  ASSERT_EQ(wgk_bound_run(bound, &future, errors.at()), WGK_OK);
+  EXPECT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
+  wgk_future_free(future);
+  EXPECT_EQ(wgk_bound_submit(bound, errors.at()), WGK_OK);
+  EXPECT_EQ(wgk_runtime_wait_idle(runtime, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
+  wgk_arena* arena = nullptr;
+  ASSERT_EQ(wgk_arena_create(runtime, &prepared, 1, &arena, errors.at()), WGK_OK);
+  wgk_memory_needs all = {};
+  all.struct_size = sizeof all;
+  ASSERT_EQ(wgk_prepared_memory(&prepared, 1, true, &all, errors.at()), WGK_OK);
+  EXPECT_EQ(wgk_arena_bytes(arena), all.scratch);
+  Text text;
+  EXPECT_EQ(wgk_bound_staging_notes(bound, text.at(), errors.at()), WGK_OK);
+  EXPECT_STREQ(text.text, "[]");
+  EXPECT_EQ(wgk_prepared_plan(prepared, text.at(), errors.at()), WGK_OK);
+  EXPECT_EQ(wgk_bound_update(bound, R"({"nothing": 1})", errors.at()), WGK_ERROR_REQUEST);
+  wgk_arena_free(arena);
+  wgk_bound_free(bound);
+  wgk_prepared_free(prepared);
+  for (wgk_tensor* tensor : {xt, st, gt, yt}) wgk_tensor_free(tensor);
+}
+
+TEST_F(CApi, WrapsWritesAndReshapesTensors) {
+  wgk_tensor* owner = nullptr;
+  ASSERT_EQ(wgk_tensor_upload(runtime, &x_host, nullptr, false, &owner, errors.at()), WGK_OK);
+  wgk_tensor* view = nullptr;
+  const int64_t four[] = {4};
+  ASSERT_EQ(wgk_tensor_wrap(runtime, wgk_tensor_buffer(owner), 16, 16, four, 1, WGK_F32, nullptr,
+                            &view, errors.at()),
+            WGK_OK)
+      << errors.text();
+  EXPECT_TRUE(wgk_tensor_borrowed(view));
+  EXPECT_EQ(wgk_tensor_byte_offset(view), 16);
+  const std::vector<float> patch = {7, 8};
+  const int64_t two[] = {2};
+  const wgk_host_tensor patch_host = host(patch, two, 1);
+  ASSERT_EQ(wgk_tensor_write(view, &patch_host, 1, errors.at()), WGK_OK) << errors.text();
+  EXPECT_EQ(read(view), std::vector<float>({1, 7, 8, 1}));
+  wgk_tensor* shaped = nullptr;
+  const int64_t square[] = {4, 4};
+  ASSERT_EQ(wgk_tensor_reshape(owner, square, 2, &shaped, errors.at()), WGK_OK);
+  EXPECT_EQ(wgk_tensor_shape(shaped)[0], 4);
+  EXPECT_EQ(wgk_tensor_reshape(owner, two, 1, &shaped, errors.at()), WGK_ERROR_REQUEST);
+  wgk_tensor* shared = wgk_tensor_share(shaped);
+  wgk_tensor_free(shaped);
+  EXPECT_EQ(wgk_tensor_byte_length(shared), 64);
+  for (wgk_tensor* tensor : {owner, view, shared}) wgk_tensor_free(tensor);
+}
+
+TEST_F(CApi, FuturesAreAwaitedPolledAndCalledBack) {
+  wgk_call_options options = WGK_CALL_OPTIONS_INIT;
+  options.read_back = true;
+  wgk_future* future = nullptr;
+  ASSERT_EQ(wgk_kernel_start(norm, inputs, 3, &options, &future, errors.at()), WGK_OK)
+      << errors.text();
+  bool ready = false;
+  while (!ready) ASSERT_EQ(wgk_future_ready(future, &ready, errors.at()), WGK_OK);
+  wgk_result* result = nullptr;
+  EXPECT_EQ(wgk_future_take_result(future, &result, errors.at()), WGK_ERROR_USAGE)
+      << "not before the wait";
+  ASSERT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_future_take_result(future, &result, errors.at()), WGK_OK);
+  wgk_result_free(result);
+  wgk_future_free(future);
+
+  ASSERT_EQ(wgk_kernel_start(norm, inputs, 3, &options, &future, errors.at()), WGK_OK);
+  int calls = 0;
+  ASSERT_EQ(wgk_future_then(
+                future,
+                [](wgk_status status, wgk_error* error, void* count) {
+                  EXPECT_EQ(status, WGK_OK) << wgk_error_text(error);
+                  wgk_error_free(error);
+                  ++*static_cast<int*>(count);
+                },
+                &calls, errors.at()),
+            WGK_OK);
+  while (calls == 0) wgk_runtime_poll(runtime);
+  ASSERT_EQ(wgk_future_take_result(future, &result, errors.at()), WGK_OK) << errors.text();
+  wgk_result_free(result);
+  wgk_future_free(future);
+
+  const wgk_signature call = signature();
+  const wgk_kernel* kernels[] = {norm};
+  const wgk_signature* signatures[] = {&call};
+  ASSERT_EQ(wgk_runtime_prewarm(runtime, kernels, signatures, 1, &future, errors.at()), WGK_OK)
+      << errors.text();
+  EXPECT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
+  wgk_future_free(future);
+  ASSERT_EQ(wgk_runtime_prewarm_remembered(runtime, &future, errors.at()), WGK_OK);
+  size_t count = 99;
+  ASSERT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_future_take_count(future, &count, errors.at()), WGK_OK);
+  EXPECT_EQ(count, 0) << "no cache folder, nothing remembered";
+  wgk_future_free(future);
+  ASSERT_EQ(wgk_kernel_start_prepare(norm, &call, &future, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
+  wgk_prepared* prepared = nullptr;
+  ASSERT_EQ(wgk_future_take_prepared(future, &prepared, errors.at()), WGK_OK);
+  wgk_prepared_free(prepared);
+  wgk_future_cancel(future);
+  wgk_future_free(future);
+}
+
+TEST_F(CApi, DescribesPlansAndExplains) {
+  Text text;
+  ASSERT_EQ(wgk_runtime_describe(runtime, text.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(text.contains("\"limits\""));
+  ASSERT_EQ(wgk_adapters(nullptr, text.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(text.contains("\"backend\""));
+  const wgk_signature call = signature();
+  ASSERT_EQ(wgk_kernel_plan(norm, &call, text.at(), errors.at()), WGK_OK) << errors.text();
+  EXPECT_TRUE(text.contains("\"passes\""));
+  ASSERT_EQ(wgk_kernel_explain(norm, &call, text.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(text.contains("selected"));
+  ASSERT_EQ(wgk_kernel_explain_call(norm, inputs, 3, nullptr, text.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(text.contains("selected"));
+  EXPECT_GT(wgk_runtime_trim(runtime) + 1, 0);
+  char* reason = nullptr;
+  EXPECT_FALSE(wgk_runtime_lost(runtime, &reason, nullptr));
+  wgpuDeviceForceLoss(wgk_runtime_device(runtime), WGPUDeviceLostReason_Unknown,
+                      {"pulled", WGPU_STRLEN});
+  uint64_t generation = 7;
+  ASSERT_TRUE(wgk_runtime_lost(runtime, &reason, &generation));
+  EXPECT_TRUE(std::string_view(reason).contains("pulled"));
+  EXPECT_EQ(generation, 0);
+  wgk_string_free(reason);
+  ASSERT_EQ(wgk_runtime_rebuild(runtime, nullptr, nullptr, errors.at()), WGK_OK) << errors.text();
+  wgk_result* result = nullptr;
+  EXPECT_EQ(wgk_kernel_call(norm, inputs, 3, nullptr, &result, errors.at()), WGK_OK)
+      << errors.text();
+  wgk_result_free(result);
+}
+
+TEST_F(CApi, AdoptsADevice) {
+  wgk_runtime_options options = WGK_RUNTIME_OPTIONS_INIT;
+  options.device = wgk_runtime_device(runtime);
+  options.instance = wgk_runtime_instance(runtime);
+  options.timed_wait = true;
+  options.mode = WGK_MODE_ANY;
+  wgk_runtime* adopted = nullptr;
+  ASSERT_EQ(wgk_runtime_adopt(&options, &adopted, errors.at()), WGK_OK) << errors.text();
+  EXPECT_EQ(wgk_runtime_device(adopted), wgk_runtime_device(runtime));
+  wgk_kernel* kernel = nullptr;
+  wgk_package* package = nullptr;
+  ASSERT_EQ(wgk_package_open(kPackage, &package, errors.at()), WGK_OK) << errors.text();
+  ASSERT_EQ(wgk_kernel_from_package(adopted, package, false, &kernel, errors.at()), WGK_OK);
+  wgk_result* result = nullptr;
+  EXPECT_EQ(wgk_kernel_call(kernel, inputs, 3, nullptr, &result, errors.at()), WGK_OK)
+      << errors.text();
+  wgk_result_free(result);
+  wgk_kernel_free(kernel);
+  wgk_package_free(package);
+  wgk_runtime_free(adopted);
+  options.mode = WGK_MODE_TRUSTED;
+  EXPECT_EQ(wgk_runtime_adopt(&options, &adopted, errors.at()), WGK_ERROR_USAGE);
+}
+
+TEST(CApiWithoutDevice, PlansAndListsNeeds) {
+  Errors errors;
+  Text text;
+  wgk_package* package = nullptr;
+  ASSERT_EQ(wgk_package_open(kPackage, &package, errors.at()), WGK_OK) << errors.text();
+  ASSERT_EQ(wgk_package_info(package, text.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(text.contains("com.microsoft.SkipSimplifiedLayerNormalization"));
+  const wgk_signature_input inputs[] = {{"input", WGK_F16, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+                                        {"skip", WGK_F16, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+                                        {"gamma", WGK_F16, kRow, 1, WGK_DTYPE_DEFAULT, false, 0}};
+  wgk_signature call = WGK_SIGNATURE_INIT;
+  call.inputs = inputs;
+  call.input_count = 3;
+  ASSERT_EQ(wgk_package_plan(package, &call, nullptr, text.at(), errors.at()), WGK_OK)
+      << errors.text();
+  ASSERT_EQ(wgk_package_explain(package, &call, R"({"features": ["shader-f16"]})", text.at(),
+                                errors.at()),
+            WGK_OK)
+      << errors.text();
+  wgk_device_needs* needs = nullptr;
+  ASSERT_EQ(wgk_device_needs_create(&package, 1, nullptr, &needs, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_device_needs_list(needs, text.at(), errors.at()), WGK_OK);
+  EXPECT_TRUE(text.contains("shader-f16"));
+  static_cast<void>(wgk_device_needs_wants_unsafe_apis(needs));
+  EXPECT_EQ(wgk_device_needs_add_to(needs, nullptr, nullptr, errors.at()), WGK_ERROR_USAGE);
+  wgk_device_needs_free(needs);
+  wgk_package_free(package);
+  EXPECT_EQ(wgk_version(), 1000);
+}
+
+}  // namespace

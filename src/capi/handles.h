@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is behind the C handles, and the line that no exception crosses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "wgk.h"
+#include "wgk/wgk.h"
+
+struct wgk_error {
+  std::string code, message, text;
+};
+struct wgk_runtime {
+  wgk::Runtime value;
+};
+struct wgk_package {
+  wgk::Package value;
+};
+struct wgk_kernel {
+  wgk::Kernel value;
+};
+struct wgk_tensor {
+  wgk::Tensor value;
+};
+struct wgk_result {
+  wgk::CallResult value;
+};
+struct wgk_prepared {
+  wgk::Prepared value;
+};
+struct wgk_bound {
+  wgk::Bound value;
+};
+struct wgk_arena {
+  wgk::Arena value;
+};
+struct wgk_device_needs {
+  wgk::DeviceNeeds value;
+};
+struct wgk_future {
+  using Pending = std::variant<wgk::Future<wgk::CallResult>, wgk::Future<wgk::Prepared>,
+                               wgk::Future<std::size_t>, wgk::Future<void>, wgk::Submission>;
+  Pending pending;
+  // After the wait.
+  std::variant<std::monostate, wgk::CallResult, wgk::Prepared, std::size_t> result = {};
+};
+
+namespace wgk::capi {
+
+wgk_status status_of(std::string_view code);
+wgk_status report(const Error& error, wgk_error** to) noexcept;
+
+inline wgk_status usage(std::string message, wgk_error** to) noexcept {
+  return report(Error{"usage/arguments", std::move(message), {}, {}, {}}, to);
+}
+
+// Runs `body` (which returns a Status) and turns its error, or any exception, into a status and an
+// error object.
+template <class Body>
+wgk_status guarded(wgk_error** error, Body&& body) noexcept {
+  if (error != nullptr) *error = nullptr;
+  try {
+    const Status status = body();
+    return status ? WGK_OK : report(status.error(), error);
+  } catch (const std::bad_alloc&) {
+    return report(Error{"limit/host-memory", "the host is out of memory", {}, {}, {}}, error);
+  } catch (const std::exception& exception) {
+    return report(Error{"usage/internal", exception.what(), {}, {}, {}}, error);
+  } catch (...) {
+    return report(Error{"usage/internal", "an unknown failure", {}, {}, {}}, error);
+  }
+}
+
+// A null handle or place is an error of usage, not a crash.
+template <class... Pointers>
+Status check(Pointers... pointers) {
+  if (((pointers != nullptr) && ...)) return {};
+  return failure("usage/arguments", "a required pointer is null");
+}
+
+// Text for the caller to free.
+Status give(std::string_view text, char** to);
+Status give_json(const Json& json, char** to);
+
+std::optional<std::string_view> optional_text(const char* text);
+Result<Values> parse_values(const char* json, std::string_view what);
+Result<Shape> parse_shape(const std::int64_t* shape, std::size_t rank);
+Result<DType> parse_dtype(wgk_dtype dtype);
+Result<std::optional<DType>> parse_optional_dtype(wgk_dtype dtype);
+wgk_dtype dtype_of(DType dtype);
+Result<TensorForm> parse_form(const wgk_tensor_form* form);
+Result<HostTensor> parse_host(const wgk_host_tensor* tensor);
+Result<Inputs> parse_inputs(const wgk_input* inputs, std::size_t count);
+Result<CallOptions> parse_call(const wgk_call_options* options);
+Result<Signature> parse_signature(const wgk_signature* signature);
+std::optional<std::chrono::nanoseconds> parse_timeout(std::uint64_t nanoseconds);
+void fill(const MemoryNeeds& needs, wgk_memory_needs& to);
+
+// Copies as much of a sized struct as both sides know.
+template <class T>
+Result<T> sized(const T* given, T defaults) {
+  if (given == nullptr) return defaults;
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  if (size < sizeof(std::size_t) || size > 4096) {
+    return failure("usage/arguments", "struct_size is " + std::to_string(size) +
+                                          "; initialise structs with their _INIT macro");
+  }
+  std::memcpy(&defaults, given, size < sizeof(T) ? size : sizeof(T));
+  return defaults;
+}
+
+// Gives out as much of a sized struct as the caller has room for; its own struct_size stays.
+template <class T>
+Status give_sized(const T& value, T* to) {
+  std::size_t size = 0;
+  if (to != nullptr) std::memcpy(&size, to, sizeof size);
+  if (size < sizeof(std::size_t) || size > 4096)
+    return failure("usage/arguments", "struct_size is not set");
+  const std::size_t length = size < sizeof(T) ? size : sizeof(T);
+  std::memcpy(reinterpret_cast<char*>(to) + sizeof size,
+              reinterpret_cast<const char*>(&value) + sizeof size, length - sizeof size);
+  return {};
+}
+
+// Moves a result into a new handle.
+template <class H, class T>
+Status give_handle(Result<T> result, H** to) {
+  if (!result) return std::unexpected(std::move(result.error()));
+  *to = new H{std::move(*result)};
+  return {};
+}
+
+}  // namespace wgk::capi

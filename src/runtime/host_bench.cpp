@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host cost against bare Dawn: the same commands on the same device in the same run, once by C
+// calls and once by this library.
+#include <benchmark/benchmark.h>
+#include <webgpu/webgpu.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <format>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "wgk/wgk.h"
+
+// Counts every allocation of the thread, ours and Dawn's: what the bare calls need is subtracted by
+// the reader.
+namespace {
+thread_local std::uint64_t allocations = 0;
+
+void* counted(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  std::abort();
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new[](std::size_t size) { return counted(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace wgk {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+constexpr const char* kNorm =
+    WGK_SOURCE_DIR "/kernels/com.microsoft.SkipSimplifiedLayerNormalization";
+constexpr const char* kAttention = WGK_SOURCE_DIR "/kernels/com.microsoft.SparseAttention";
+
+template <class T>
+T need(Result<T> result) {
+  if (result) return std::move(*result);
+  std::fprintf(stderr, "%s\n", result.error().to_string().c_str());
+  std::exit(1);
+}
+
+double seconds(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
+
+// A plan's commands by bare C calls.
+class Bare {
+ public:
+  struct Step {
+    WGPUComputePipeline pipeline;
+    WGPUBindGroup group;
+    std::array<std::uint32_t, 3> size;
+  };
+
+  Bare(WGPUDevice device, WGPUQueue queue) : device_(device), queue_(queue) {}
+
+  void add(const Plan& plan, const Named& tensors) {
+    std::vector<WGPUBuffer> scratch;
+    for (const PlanScratch& item : plan.scratch)
+      scratch.push_back(buffer(item.buffer_size, WGPUBufferUsage_Storage));
+    for (const PlanPass& pass : plan.passes) {
+      std::vector<WGPUBindGroupLayoutEntry> layouts;
+      std::vector<WGPUBindGroupEntry> entries;
+      for (const PlanBinding& binding : pass.bindings) {
+        WGPUBindGroupLayoutEntry layout = WGPU_BIND_GROUP_LAYOUT_ENTRY_INIT;
+        layout.binding = binding.index;
+        layout.visibility = WGPUShaderStage_Compute;
+        layout.buffer.type = binding.type == BindingType::kUniform ? WGPUBufferBindingType_Uniform
+                             : binding.type == BindingType::kStorage
+                                 ? WGPUBufferBindingType_Storage
+                                 : WGPUBufferBindingType_ReadOnlyStorage;
+        layouts.push_back(layout);
+        WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
+        entry.binding = binding.index;
+        entry.size = binding.size;
+        if (binding.resource == PlanBinding::Resource::kTensor) {
+          const std::string& port = plan.tensors[binding.slot].port;
+          const auto found =
+              std::ranges::find(tensors, port, &std::pair<std::string, Tensor>::first);
+          entry.buffer = found->second.buffer();
+          entry.offset = found->second.byte_offset();
+        } else if (binding.resource == PlanBinding::Resource::kScratch) {
+          entry.buffer = scratch[binding.slot];
+        } else {
+          const auto& bytes = pass.uniforms[binding.slot].bytes;
+          entry.buffer = buffer(bytes.size(), WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst);
+          entry.size = bytes.size();
+          wgpuQueueWriteBuffer(queue_, entry.buffer, 0, bytes.data(), bytes.size());
+        }
+        entries.push_back(entry);
+      }
+      add_step(pass, layouts, entries);
+    }
+  }
+  void record(WGPUComputePassEncoder pass) const {
+    for (const Step& step : steps_) {
+      wgpuComputePassEncoderSetPipeline(pass, step.pipeline);
+      wgpuComputePassEncoderSetBindGroup(pass, 0, step.group, 0, nullptr);
+      wgpuComputePassEncoderDispatchWorkgroups(pass, step.size[0], step.size[1], step.size[2]);
+    }
+  }
+  WGPUBuffer buffer(std::uint64_t size, WGPUBufferUsage usage) const {
+    WGPUBufferDescriptor descriptor = WGPU_BUFFER_DESCRIPTOR_INIT;
+    descriptor.size = std::max<std::uint64_t>(size, 4);
+    descriptor.usage = usage;
+    return wgpuDeviceCreateBuffer(device_, &descriptor);
+  }
+  std::size_t steps() const { return steps_.size(); }
+
+ private:
+  void add_step(const PlanPass& pass, const std::vector<WGPUBindGroupLayoutEntry>& layouts,
+                const std::vector<WGPUBindGroupEntry>& entries) {
+    WGPUBindGroupLayoutDescriptor layout = WGPU_BIND_GROUP_LAYOUT_DESCRIPTOR_INIT;
+    layout.entryCount = layouts.size();
+    layout.entries = layouts.data();
+    const WGPUBindGroupLayout group_layout = wgpuDeviceCreateBindGroupLayout(device_, &layout);
+    WGPUPipelineLayoutDescriptor pipeline_layout = WGPU_PIPELINE_LAYOUT_DESCRIPTOR_INIT;
+    pipeline_layout.bindGroupLayoutCount = 1;
+    pipeline_layout.bindGroupLayouts = &group_layout;
+    WGPUShaderSourceWGSL source = WGPU_SHADER_SOURCE_WGSL_INIT;
+    source.code = {pass.wgsl->data(), pass.wgsl->size()};
+    WGPUShaderModuleDescriptor module = WGPU_SHADER_MODULE_DESCRIPTOR_INIT;
+    module.nextInChain = &source.chain;
+    WGPUComputePipelineDescriptor pipeline = WGPU_COMPUTE_PIPELINE_DESCRIPTOR_INIT;
+    pipeline.layout = wgpuDeviceCreatePipelineLayout(device_, &pipeline_layout);
+    pipeline.compute.module = wgpuDeviceCreateShaderModule(device_, &module);
+    WGPUBindGroupDescriptor group = WGPU_BIND_GROUP_DESCRIPTOR_INIT;
+    group.layout = group_layout;
+    group.entryCount = entries.size();
+    group.entries = entries.data();
+    steps_.push_back({wgpuDeviceCreateComputePipeline(device_, &pipeline),
+                      wgpuDeviceCreateBindGroup(device_, &group), pass.dispatch});
+  }
+
+  WGPUDevice device_;
+  WGPUQueue queue_;
+  std::vector<Step> steps_;
+};
+
+Signature signature_of(const Named& tensors, Values attrs) {
+  Signature signature{.attrs = std::move(attrs)};
+  for (const auto& [name, tensor] : tensors)
+    signature.inputs.push_back({.name = name, .dtype = tensor.dtype(), .shape = tensor.shape()});
+  return signature;
+}
+
+// One norm of 1 x 4096, prepared and bound, and the same commands bare.
+struct Norm {
+  Runtime runtime;
+  Kernel kernel;
+  Named inputs, all;
+  Tensor output;
+  Prepared prepared;
+  Bound bound;
+  Bare bare;
+
+  explicit Norm(const RuntimeOptions& options = {})
+      : runtime(need(Runtime::create(options))),
+        kernel(need(runtime.load(kNorm))),
+        bare(runtime.device(), runtime.queue()) {
+    const std::vector<float> row(4096, 1.0F);
+    const auto tensor = [&](Shape shape) {
+      return need(runtime.upload(HostTensor(row, std::move(shape))));
+    };
+    inputs = {
+        {"inputT", tensor({1, 4096})}, {"skipT", tensor({1, 4096})}, {"gammaT", tensor({4096})}};
+    prepared = need(kernel.prepare(signature_of(inputs, {})));
+    output = need(prepared.make_output("outputT"));
+    all = inputs;
+    all.emplace_back("outputT", output);
+    bound = need(prepared.bind(all));
+    bare.add(prepared.plan(), all);
+  }
+};
+
+Norm& norm() {
+  static auto* const kNormCall = new Norm;  // the device outlives every benchmark
+  return *kNormCall;
+}
+
+template <class Record>
+void record_thousand(benchmark::State& state, const Record& record) {
+  constexpr int kCalls = 1000;
+  const WGPUDevice device = norm().runtime.device();
+  std::uint64_t allocated = 0;
+  for (auto _ : state) {
+    WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(device, nullptr);
+    WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+    record(pass);  // Dawn's first block of commands
+    const std::uint64_t before = allocations;
+    const auto start = Clock::now();
+    for (int i = 0; i < kCalls; ++i) record(pass);
+    state.SetIterationTime(seconds(start));
+    allocated += allocations - before;
+    wgpuComputePassEncoderEnd(pass);
+    wgpuComputePassEncoderRelease(pass);
+    wgpuCommandEncoderRelease(encoder);
+  }
+  const double calls = static_cast<double>(state.iterations()) * kCalls;
+  const double steps = static_cast<double>(norm().bare.steps());
+  state.counters["per_dispatch"] =
+      benchmark::Counter(calls * steps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["allocations_per_call"] = static_cast<double>(allocated) / calls;
+}
+
+void BM_RecordBare(benchmark::State& state) {
+  record_thousand(state, [](WGPUComputePassEncoder pass) { norm().bare.record(pass); });
+}
+void BM_RecordOurs(benchmark::State& state) {
+  record_thousand(
+      state, [](WGPUComputePassEncoder pass) { static_cast<void>(norm().bound.record(pass)); });
+}
+BENCHMARK(BM_RecordBare)->UseManualTime();
+BENCHMARK(BM_RecordOurs)->UseManualTime();
+
+// Recording on many threads at once, each into an encoder of its own.
+template <class Record>
+void record_in_threads(benchmark::State& state, const Record& record) {
+  const int threads = static_cast<int>(state.range(0));
+  constexpr int kCalls = 2000;
+  for (auto _ : state) {
+    std::atomic<int> waiting = threads;
+    std::vector<std::thread> pool;
+    std::vector<double> spent(static_cast<std::size_t>(threads));
+    for (int t = 0; t < threads; ++t) {
+      pool.emplace_back([&, t] {
+        WGPUCommandEncoder encoder =
+            wgpuDeviceCreateCommandEncoder(norm().runtime.device(), nullptr);
+        WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+        record(pass);
+        --waiting;
+        while (waiting > 0) std::this_thread::yield();
+        const auto start = Clock::now();
+        for (int i = 0; i < kCalls; ++i) record(pass);
+        spent[static_cast<std::size_t>(t)] = seconds(start);
+        wgpuComputePassEncoderEnd(pass);
+        wgpuComputePassEncoderRelease(pass);
+        wgpuCommandEncoderRelease(encoder);
+      });
+    }
+    for (auto& thread : pool) thread.join();
+    state.SetIterationTime(*std::ranges::max_element(spent));
+  }
+  state.counters["calls_per_second"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * kCalls * threads, benchmark::Counter::kIsRate);
+}
+
+void BM_ThreadsBare(benchmark::State& state) {
+  record_in_threads(state, [](WGPUComputePassEncoder pass) { norm().bare.record(pass); });
+}
+void BM_ThreadsOurs(benchmark::State& state) {
+  record_in_threads(
+      state, [](WGPUComputePassEncoder pass) { static_cast<void>(norm().bound.record(pass)); });
+}
+BENCHMARK(BM_ThreadsBare)->Arg(1)->Arg(8)->UseManualTime();
+BENCHMARK(BM_ThreadsOurs)->Arg(1)->Arg(8)->UseManualTime();
+
+// From the first command to the numbers on the host.
+struct BareReader {
+  WGPUBuffer staging = norm().bare.buffer(16384, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
+  std::vector<float> result = std::vector<float>(4096);
+
+  void run() {
+    const WGPUDevice device = norm().runtime.device();
+    WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(device, nullptr);
+    WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+    norm().bare.record(pass);
+    wgpuComputePassEncoderEnd(pass);
+    wgpuComputePassEncoderRelease(pass);
+    wgpuCommandEncoderCopyBufferToBuffer(encoder, norm().output.buffer(), 0, staging, 0, 16384);
+    WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, nullptr);
+    wgpuCommandEncoderRelease(encoder);
+    wgpuQueueSubmit(norm().runtime.queue(), 1, &commands);
+    wgpuCommandBufferRelease(commands);
+    WGPUBufferMapCallbackInfo info = WGPU_BUFFER_MAP_CALLBACK_INFO_INIT;
+    info.mode = WGPUCallbackMode_WaitAnyOnly;
+    info.callback = [](WGPUMapAsyncStatus, WGPUStringView, void*, void*) {};
+    WGPUFutureWaitInfo wait = {wgpuBufferMapAsync(staging, WGPUMapMode_Read, 0, 16384, info),
+                               WGPU_FALSE};
+    wgpuInstanceWaitAny(norm().runtime.instance(), 1, &wait, UINT64_MAX);
+    std::memcpy(result.data(), wgpuBufferGetConstMappedRange(staging, 0, 16384), 16384);
+    wgpuBufferUnmap(staging);
+  }
+};
+
+void BM_RoundTripBare(benchmark::State& state) {
+  BareReader reader;
+  for (auto _ : state) reader.run();
+}
+void BM_RoundTripOurs(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(norm().bound.run_and_read());
+}
+// Planning, uploads of host data and all: what a simple caller pays.
+void BM_RoundTripCall(benchmark::State& state) {
+  const std::vector<float> row(4096, 1.0F);
+  const Inputs inputs = {{"inputT", HostTensor(row, {1, 4096})},
+                         {"skipT", HostTensor(row, {1, 4096})},
+                         {"gammaT", HostTensor(row, {4096})}};
+  const CallOptions options{.read_back = true};
+  for (auto _ : state) benchmark::DoNotOptimize(norm().kernel.call(inputs, options));
+}
+BENCHMARK(BM_RoundTripBare)->UseRealTime();
+BENCHMARK(BM_RoundTripOurs)->UseRealTime();
+BENCHMARK(BM_RoundTripCall)->UseRealTime();
+
+// 32 layers of norm, decode attention and norm.
+struct Chain {
+  static constexpr std::int64_t kHeads = 4, kHidden = 128;
+  Kernel norm_kernel = norm().kernel;
+  Kernel attention = need(norm().runtime.load(kAttention));
+  const Values attrs = {{"num_heads", kHeads}, {"kv_num_heads", 2}, {"sparse_block_size", 16}};
+  std::vector<Bound> calls;
+  std::vector<std::pair<const Kernel*, Named>> separate;
+  Bare bare = Bare(norm().runtime.device(), norm().runtime.queue());
+
+  Chain() {
+    const Runtime& runtime = norm().runtime;
+    const std::vector<std::int32_t> rows = {0, 1, 3, 6, 10},
+                                    columns = {0, 0, 1, 0, 1, 2, 0, 1, 2, 3}, length = {40};
+    const Tensor block_rows = need(runtime.upload(HostTensor(rows, {1, 5})));
+    const Tensor block_columns = need(runtime.upload(HostTensor(columns, {1, 10})));
+    const Tensor total = need(runtime.upload(HostTensor(length, {1})));
+    const Shape shape = {1, 1, kHidden};
+    const auto zeros = [&](Shape dims) { return need(runtime.empty(DType::f32, std::move(dims))); };
+    Tensor state = need(runtime.upload(HostTensor(std::vector<float>(kHidden, 0.5F), shape)));
+    const Tensor gamma =
+        need(runtime.upload(HostTensor(std::vector<float>(kHidden, 1.0F), {kHidden})));
+    for (int layer = 0; layer < 32; ++layer) {
+      const Tensor normed = zeros(shape), attended = zeros(shape), next = zeros(shape);
+      add(norm_kernel, {{"inputT", state}, {"skipT", state}, {"gammaT", gamma}}, {},
+          {"outputT", normed});
+      add(attention,
+          {{"queryT", zeros({1, 1, 256})},
+           {"pastKeyT", zeros({1, 2, 64, 32})},
+           {"pastValueT", zeros({1, 2, 64, 32})},
+           {"blockRowIndicesT", block_rows},
+           {"blockColIndicesT", block_columns},
+           {"totalSequenceLengthT", total},
+           {"keyTotalSequenceLengthsT", total}},
+          attrs, {"outputT", attended});
+      add(norm_kernel, {{"inputT", attended}, {"skipT", normed}, {"gammaT", gamma}}, {},
+          {"outputT", next});
+      state = next;
+    }
+  }
+  void add(const Kernel& kernel, Named inputs, const Values& values,
+           const std::pair<std::string, Tensor>& output) {
+    const Prepared prepared = need(kernel.prepare(signature_of(inputs, values)));
+    separate.emplace_back(&kernel, inputs);
+    inputs.push_back(output);
+    calls.push_back(need(prepared.bind(inputs)));
+    bare.add(prepared.plan(), inputs);
+  }
+  template <class Record>
+  static void submit(const Record& record) {
+    WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(norm().runtime.device(), nullptr);
+    WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+    record(pass);
+    wgpuComputePassEncoderEnd(pass);
+    wgpuComputePassEncoderRelease(pass);
+    WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, nullptr);
+    wgpuCommandEncoderRelease(encoder);
+    wgpuQueueSubmit(norm().runtime.queue(), 1, &commands);
+    wgpuCommandBufferRelease(commands);
+    static_cast<void>(norm().runtime.wait_idle());
+  }
+};
+
+Chain& chain() {
+  static auto* const kChain = new Chain;
+  return *kChain;
+}
+
+void BM_ChainBare(benchmark::State& state) {
+  chain();
+  for (auto _ : state)
+    Chain::submit([](WGPUComputePassEncoder pass) { chain().bare.record(pass); });
+}
+void BM_ChainOurs(benchmark::State& state) {
+  chain();
+  for (auto _ : state) {
+    Chain::submit([](WGPUComputePassEncoder pass) {
+      for (const Bound& call : chain().calls) static_cast<void>(call.record(pass));
+    });
+  }
+}
+void BM_ChainAwaited(benchmark::State& state) {
+  chain();
+  for (auto _ : state) {
+    for (const auto& [kernel, tensors] : chain().separate) {
+      Inputs inputs;
+      for (const auto& [name, tensor] : tensors) inputs.emplace_back(name, tensor);
+      const bool attends = kernel == &chain().attention;
+      benchmark::DoNotOptimize(kernel->call(inputs, {.attrs = attends ? chain().attrs : Values()}));
+      static_cast<void>(norm().runtime.wait_idle());
+    }
+  }
+}
+BENCHMARK(BM_ChainBare)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ChainOurs)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ChainAwaited)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// What each mode costs: the same round trip on a safe and on a trusted device.
+void BM_RoundTripTrusted(benchmark::State& state) {
+  static auto* const kTrusted = [] {
+    struct Trusted {
+      Runtime runtime = need(Runtime::create({.mode = Mode::kTrusted}));
+      Kernel kernel = need(runtime.load(kNorm, {.trust = true}));
+      Bound bound;
+    };
+    auto* made = new Trusted;
+    const std::vector<float> row(4096, 1.0F);
+    const auto tensor = [&](Shape shape) {
+      return need(made->runtime.upload(HostTensor(row, std::move(shape))));
+    };
+    Named tensors = {
+        {"inputT", tensor({1, 4096})}, {"skipT", tensor({1, 4096})}, {"gammaT", tensor({4096})}};
+    const Prepared prepared = need(made->kernel.prepare(signature_of(tensors, {})));
+    tensors.emplace_back("outputT", need(prepared.make_output("outputT")));
+    made->bound = need(prepared.bind(tensors));
+    return made;
+  }();
+  for (auto _ : state) benchmark::DoNotOptimize(kTrusted->bound.run_and_read());
+}
+BENCHMARK(BM_RoundTripTrusted)->UseRealTime();
+
+}  // namespace
+}  // namespace wgk
+
+BENCHMARK_MAIN();

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs a build tree and builds everything a user may build against it.
+# usage: tests/packaging/run.sh BUILD_FOLDER [--rebaseline]
+set -euo pipefail
+
+repo=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "$1" && pwd)
+here=$repo/tests/packaging
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+package=$repo/kernels/com.microsoft.SkipSimplifiedLayerNormalization
+generator=(-G Ninja -DCMAKE_BUILD_TYPE=Release)
+
+step() { printf '== %s\n' "$*"; }
+
+step "install"
+cmake --install "$build" --prefix "$prefix" >/dev/null
+export CMAKE_PREFIX_PATH=$prefix
+library=$(find "$prefix" -name 'libwgkernels.so' | head -n 1)
+libdir=$(dirname "$library")
+export LD_LIBRARY_PATH=$libdir PKG_CONFIG_PATH=$libdir/pkgconfig
+
+step "the installed packages are the published ones"
+diff -r --exclude=common "$repo/kernels" "$prefix/share/wgkernels/kernels"
+
+step "find_package, C++"
+cmake -S "$here/find_package" -B "$work/find_package" "${generator[@]}" >/dev/null
+cmake --build "$work/find_package" >/dev/null
+"$work/find_package/plan"
+if ldd "$work/find_package/plan" | grep -i dawn; then
+  echo "the core must not need a WebGPU library" && exit 1
+fi
+"$work/find_package/run" "$package"
+
+step "find_package, C99"
+cmake -S "$here/c_consumer" -B "$work/c_consumer" "${generator[@]}" >/dev/null
+cmake --build "$work/c_consumer" >/dev/null
+"$work/c_consumer/run" "$package"
+
+step "pkg-config, C and C++"
+# shellcheck disable=SC2046 # flags are words
+cc -std=c99 -pedantic-errors "$here/c_consumer/main.c" $(pkg-config --cflags --libs wgkernels) -o "$work/c"
+"$work/c" "$package"
+# shellcheck disable=SC2046
+c++ "$here/find_package/run.cpp" $(pkg-config --cflags --libs wgkernels-cpp) -o "$work/cpp"
+"$work/cpp" "$package"
+
+step "the C header in C++ and in a foreign-function generator"
+printf '#include <wgk.h>\n#include <webgpu/webgpu.h>\n#include <wgk/wgk.h>\nint main() { return wgk_version() == 0; }\n' >"$work/both.cpp"
+c++ -std=c++23 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/both.cpp"
+if python3 -c 'import cffi' 2>/dev/null; then
+  python3 "$here/cffi_test.py" "$prefix/include/wgk.h" "$libdir/libwgkernels.so"
+else
+  echo "skipped: python3-cffi is not installed"
+fi
+
+step "exports"
+nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$work/exports"
+if grep -v '^wgk_' "$work/exports"; then
+  echo "nothing but wgk_* may be exported" && exit 1
+fi
+grep -o 'wgk_[a-z_0-9]*(' "$repo/include/wgk.h" | tr -d '(' | sort -u >"$work/declared"
+diff "$work/declared" "$work/exports"
+readelf -d "$library" | grep -q 'SONAME.*libwgkernels\.so\.[0-9]'
+
+step "ABI against the baseline"
+baseline=$here/wgkernels.abi
+dump() {
+  abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-architecture --drop-private-types --headers-dir "$prefix/include" \
+    --header-file "$prefix/include/wgk.h" "$1"
+}
+if ! command -v abidw >/dev/null; then
+  echo "skipped: abigail-tools is not installed"
+elif [ "${2:-}" = --rebaseline ]; then
+  dump "$library" >"$baseline"
+else
+  dump "$library" >"$work/now.abi"
+  # Additions are fine; anything removed or changed is not.
+  abidiff --no-added-syms "$baseline" "$work/now.abi"
+  sed 's/wgk_\*/wgk_[!t]*; wgk_tensor_[!s]*/' "$repo/cmake/wgkernels.map" >"$work/broken.map"
+  c++ -shared -o "$work/broken.so" -Wl,--whole-archive "$libdir/libwgkernels_c_static.a" -Wl,--no-whole-archive \
+    -Wl,--version-script="$work/broken.map" -L"$libdir" -lwgkernels_runtime -lwgkernels_core -lwebgpu_dawn -lcrypto
+  dump "$work/broken.so" >"$work/broken.abi"
+  if abidiff --no-added-syms "$baseline" "$work/broken.abi" >"$work/broken.txt"; then
+    echo "a library without wgk_tensor_share and wgk_tensor_storage must not pass" && exit 1
+  fi
+  grep -q wgk_tensor_share "$work/broken.txt"
+fi
+
+step "add_subdirectory"
+cmake -S "$here/subdirectory" -B "$work/subdirectory" "${generator[@]}" -DWGK_SOURCE="$repo" \
+  -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+cmake --build "$work/subdirectory" --target run -- -j2 >/dev/null
+"$work/subdirectory/run" "$package"
+
+step "archives"
+(cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packed" >/dev/null)
+tar -tzf "$work"/packed/wgkernels-*.tar.gz | grep -q 'lib/.*libwgkernels\.so\.[0-9]'
+dpkg-deb --contents "$work"/packed/wgkernels_*.deb | grep -q 'include/wgk\.h'
+dpkg-deb --field "$work"/packed/wgkernels_*.deb Package Version Architecture
+echo "packaging: passed"
