@@ -179,7 +179,8 @@ int main(int count, char** arguments) {
   const Model first(runtime);
   const Recorded recorded(first, norm, attention);
   first.set_length(1);
-  recorded.run(runtime);  // a token to warm up
+  recorded.run(runtime);
+  need(runtime.wait_idle());  // a token to warm up: drivers compile at the first dispatch
   const auto before = runtime.stats();
   const double together = milliseconds_per_token(first, tokens, [&] { recorded.run(runtime); });
   const auto after = runtime.stats();

@@ -24,16 +24,16 @@ constexpr std::int64_t kSizes[] = {32, 16, 8, 8, 16, 32};
 // The renderer's own shader: scales a picture of one size to another by picking pixels, channels
 // last.
 constexpr const char* kResize = R"(
-struct Sizes { from: u32, to: u32, channels: u32, unused: u32 }
+struct Sizes { old: u32, new_: u32, channels: u32, unused: u32 }
 @group(0) @binding(0) var<storage, read> source: array<f32>;
 @group(0) @binding(1) var<storage, read_write> target_: array<f32>;
 @group(0) @binding(2) var<uniform> sizes: Sizes;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let pixel = id.x / sizes.channels;
-  if (pixel >= sizes.to * sizes.to) { return; }
-  let y = pixel / sizes.to * sizes.from / sizes.to;
-  let x = pixel % sizes.to * sizes.from / sizes.to;
-  target_[id.x] = source[(y * sizes.from + x) * sizes.channels + id.x % sizes.channels];
+  if (pixel >= sizes.new_ * sizes.new_) { return; }
+  let y = pixel / sizes.new_ * sizes.old / sizes.new_;
+  let x = pixel % sizes.new_ * sizes.old / sizes.new_;
+  target_[id.x] = source[(y * sizes.old + x) * sizes.channels + id.x % sizes.channels];
 })";
 
 template <class T>
