@@ -161,6 +161,7 @@ def shapes():
         add(f"seventeen_by_nineteen_{tag}", [3, 17, 19, 60], 12, t=t, bias=True)
         add(f"one_group_{tag}", [1, 40, 40, 96], 1, t=t, bias=True)
         add(f"wide_group_{tag}", [1, 8, 8, 2560], 2, t=t, bias=True, skip="nc")
+        add(f"slabs_cut_groups_{tag}", [1, 12, 12, 1536], 32, t=t, bias=True)
         add(f"very_wide_group_{tag}", [1, 3, 3, 6152], 1, t=t)
         add(f"instance_norm_{tag}", [1, 32, 32, 320], 320, t=t, silu=0)
         add(f"many_channels_odd_{tag}", [1, 6, 6, 1285], 5, t=t, bias=True)
