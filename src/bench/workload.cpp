@@ -10,6 +10,7 @@
 #include "gpu/transfer.h"
 #include "package/case_data.h"
 #include "plan/encode.h"
+#include "plan/render.h"
 #include "plan/session.h"
 #include "reference/oracle.h"
 #include "reference/sample.h"
@@ -151,7 +152,8 @@ std::vector<std::string> Workload::accepting(const package::Package& package,
 Result<LeastWork> Workload::least_work(const package::Package& package, const DeviceCaps& caps,
                                        const Plan& plan) const {
   const PlanOptions options;
-  const planning::Site site(package, caps, options, nullptr);
+  planning::RenderCache texts;
+  const planning::Site site(package, caps, options, texts);
   const Request asked = request("", {});
   const planning::Session session(site, asked);
   const auto number = [&](const std::optional<expr::Rule>& rule,
