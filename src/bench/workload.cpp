@@ -20,8 +20,6 @@
 namespace wgk::bench {
 namespace {
 
-constexpr std::size_t kCheckedElements = std::size_t{1}
-                                         << 20;  // of a tensor; larger calls are checked on a part
 constexpr std::uint64_t kUploadAhead = std::uint64_t{256} << 20;  // bytes queued before waiting
 
 // Wide enough for any rounding that operators state; timings are refused for wrong results, not for
@@ -213,8 +211,22 @@ Status Workload::upload(const gpu::Bound& bound) const {
   return {};
 }
 
+Result<verify::Arrays> Workload::ask_oracle(const package::Package& package,
+                                            const std::optional<reference::Sample>& sample) const {
+  if (!sample) return verify::ask_oracle(package, call_);
+  if (!sample->same_call) return verify::ask_oracle(package, part_of(call_, *sample));
+  const reference::Part& part = sample->outputs.front();
+  WGK_ASSIGN(verify::Arrays arrays, verify::ask_oracle(package, call_, part.ranges));
+  for (auto& [port, array] : arrays) {
+    if (port == part.port)
+      array = {array.dtype, part.shape, gather(array.data, host_bytes(array.dtype), part.ranges)};
+  }
+  return arrays;
+}
+
 Result<std::optional<double>> Workload::check(const package::Package& package,
-                                              const gpu::Bound& bound) const {
+                                              const gpu::Bound& bound,
+                                              std::size_t most_elements) const {
   const std::string op_id = package.manifest.op_id();
   if (reference::find_oracle(op_id) == nullptr) return std::nullopt;
   if (answer_ == nullptr) {
@@ -222,10 +234,9 @@ Result<std::optional<double>> Workload::check(const package::Package& package,
     if (const reference::Sampler sampler = reference::find_sampler(op_id)) {
       std::vector<std::pair<std::string, Shape>> shapes;
       for (const auto& [port, array] : call_.inputs) shapes.emplace_back(port, array.shape);
-      answer.sample = sampler(shapes, kCheckedElements);
+      answer.sample = sampler(shapes, most_elements);
     }
-    WGK_ASSIGN(answer.wanted,
-               verify::ask_oracle(package, answer.sample ? part_of(call_, *answer.sample) : call_));
+    WGK_ASSIGN(answer.wanted, ask_oracle(package, answer.sample));
     answer_ = std::make_shared<const Answer>(std::move(answer));
   }
   WGK_TRY(bound.submit());

@@ -14,6 +14,7 @@
 #include "gpu/executor.h"
 #include "package/cases.h"
 #include "package/package.h"
+#include "reference/sample.h"
 #include "verify/engine.h"
 #include "wgk/device_caps.h"
 #include "wgk/error.h"
@@ -54,14 +55,17 @@ class Workload {
   // Writes the case's inputs into the buffers of `bound`.
   Status upload(const gpu::Bound& bound) const;
 
-  // Runs `bound` once and compares what it wrote with the oracle, of large cases a part. The
-  // largest error in multiples of the tolerance; nothing when there is no oracle. Error
-  // "bench/wrong" when it is above 1.
-  Result<std::optional<double>> check(const package::Package& package,
-                                      const gpu::Bound& bound) const;
+  // Runs `bound` once and compares what it wrote with the oracle, of tensors with more than
+  // `most_elements` a part. The largest error in multiples of the tolerance; nothing when there is
+  // no oracle. Error "bench/wrong" when it is above 1.
+  Result<std::optional<double>> check(const package::Package& package, const gpu::Bound& bound,
+                                      std::size_t most_elements = std::size_t{1} << 20) const;
 
  private:
   Workload() = default;
+  // What the oracle says of the sample; of the whole call without one.
+  Result<verify::Arrays> ask_oracle(const package::Package& package,
+                                    const std::optional<reference::Sample>& sample) const;
 
   const package::BenchCase* bench_ = nullptr;
   verify::Call call_;

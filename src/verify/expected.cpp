@@ -89,7 +89,8 @@ Result<Call> make_call(const package::Package& package, const package::TestCase&
   return call;
 }
 
-Result<Arrays> ask_oracle(const package::Package& package, const Call& call) {
+Result<Arrays> ask_oracle(const package::Package& package, const Call& call,
+                          std::span<const std::pair<std::size_t, std::size_t>> wanted) {
   const std::string op_id = package.manifest.op_id();
   const reference::Oracle oracle = reference::find_oracle(op_id);
   if (oracle == nullptr)
@@ -98,6 +99,7 @@ Result<Arrays> ask_oracle(const package::Package& package, const Call& call) {
   for (const auto& [port, array] : call.inputs)
     question.inputs.emplace_back(port, to_doubles(array));
   question.attrs = all_attributes(package, call);
+  question.wanted.assign(wanted.begin(), wanted.end());
   auto answer = oracle(question);
   if (!answer)
     return std::unexpected(std::move(answer).error().during("asking the oracle of " + op_id));

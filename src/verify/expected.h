@@ -2,8 +2,11 @@
 // What a case expects, as host arrays.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "package/cases.h"
 #include "package/package.h"
@@ -48,7 +51,9 @@ class Expected {
 };
 
 // All outputs of the operator by its float64 oracle, rounded to their dtypes. Error "package/cases"
-// when the project has none for it.
-Result<Arrays> ask_oracle(const package::Package& package, const Call& call);
+// when the project has none for it. `wanted`: flat ranges of the first output, the rest of which
+// may stay zero; none: all of it.
+Result<Arrays> ask_oracle(const package::Package& package, const Call& call,
+                          std::span<const std::pair<std::size_t, std::size_t>> wanted = {});
 
 }  // namespace wgk::verify
