@@ -71,6 +71,11 @@ class Workload {
   verify::Call call_;
   // What the oracle says, of the whole or of a part, and which elements these are; made at the
   // first check.
+  Status fill(const gpu::Context& context, const Plan& plan,
+              const std::vector<std::vector<gpu::Slice>>& sets) const;
+
+  struct Arenas;
+  mutable std::shared_ptr<const Arenas> arenas_;
   struct Answer;
   mutable std::shared_ptr<const Answer> answer_;
 };

@@ -107,6 +107,22 @@ Status write(const Context& context, const Slice& slice, std::span<const std::by
                     bytes.subspan(whole));
 }
 
+Status copy(const Context& context, std::span<const Copy> copies) {
+  const Device& device = *context.device;
+  if (auto status = device.check(); !status) return status;
+  if (copies.empty()) return {};
+  const auto lock = device.lock();
+  ErrorScope scope(device,
+                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  const Handle<WGPUCommandEncoder> encoder =
+      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
+                 device.procs().command_encoder_release);
+  if (!encoder) return failure("device/validation", "no command encoder could be made");
+  record_copies(device.procs(), encoder.get(), copies);
+  if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
+  return scope.finish();
+}
+
 Status clear(const Context& context, const Slice& slice) {
   const Device& device = *context.device;
   if (auto status = device.check(); !status) return status;
@@ -167,21 +183,7 @@ void ReadBack::on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* r
   *static_cast<MapReply*>(reply) = {status, text(message)};
 }
 
-Status ReadBack::submit() const {
-  const Device& device = *context_.device;
-  if (auto status = device.check(); !status) return status;
-  if (copies_.empty()) return {};
-  const auto lock = device.lock();
-  ErrorScope scope(device,
-                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
-  const Handle<WGPUCommandEncoder> encoder =
-      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
-                 device.procs().command_encoder_release);
-  if (!encoder) return failure("device/validation", "no command encoder could be made");
-  record_copies(device.procs(), encoder.get(), copies_);
-  if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
-  return scope.finish();
-}
+Status ReadBack::submit() const { return copy(context_, copies_); }
 
 Status ReadBack::start() {
   const Device& device = *context_.device;

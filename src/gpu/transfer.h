@@ -24,6 +24,9 @@ Status write(const Context& context, const Slice& slice, std::span<const std::by
 // Sets a slice of whole words to zero.
 Status clear(const Context& context, const Slice& slice);
 
+// Copies of whole words from buffers to other buffers, in order, in one submit.
+Status copy(const Context& context, std::span<const Copy> copies);
+
 // Copies slices of one or several buffers to the host.
 class ReadBack {
  public:
