@@ -269,7 +269,7 @@ double known_cache_bytes(const AdapterDescription& adapter) {
 }
 
 Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against,
-                   const RunOptions& options, const Progress& progress) {
+                   const RunOptions& options, const Progress& progress, const CaseDone& case_done) {
   RunOptions complete = options;
   complete.compare = options.compare || against != nullptr;
   if (complete.cache_bytes <= 0)
@@ -290,7 +290,9 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
   report.context.dependent_dispatch_seconds = speed.dependent_dispatch_seconds;
   Runner runner(context, *timer, complete, report, progress);
   for (const package::BenchCase& bench : subject.benches) {
-    if (selected(bench, complete)) WGK_TRY(runner.run_case(bench, subject, against));
+    if (!selected(bench, complete)) continue;
+    WGK_TRY(runner.run_case(bench, subject, against));
+    if (case_done) case_done(report);
   }
   return report;
 }

@@ -39,13 +39,16 @@ struct RunOptions {
 };
 
 // Called after each measurement, for progress.
+// What is measured so far, after each case.
+using CaseDone = std::function<void(const Report&)>;
 using Progress = std::function<void(const Measurement&)>;
 
 // The cases of `subject`; with `against` the same cases on that package too, interleaved. A case
 // that cannot be timed is a measurement with an error; the error of the result is for what stops
 // everything (the device).
 Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against,
-                   const RunOptions& options, const Progress& progress);
+                   const RunOptions& options, const Progress& progress,
+                   const CaseDone& case_done = {});
 
 // The size of the last-level cache of a device as far as it is known: CPUs from the system, GPUs by
 // their names, else 64 MiB.

@@ -88,6 +88,11 @@ Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& sessi
   return gpu::Context::make(std::move(device));
 }
 
+Status write_json(const Flags& flags, const bench::Report& report) {
+  if (flags.json_file.empty()) return {};
+  return io::write_file(flags.json_file, json::write(bench::to_json(report), json::Style::kPretty));
+}
+
 Result<bench::Report> measure(const Session& session, const Flags& flags) {
   WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
   bench::RunOptions options = flags.options;
@@ -109,8 +114,12 @@ Result<bench::Report> measure(const Session& session, const Flags& flags) {
   bench::Report report;
   for (const std::string& place : flags.packages) {
     WGK_ASSIGN(const bench::Subject subject, open_subject(place));
-    WGK_ASSIGN(bench::Report part,
-               bench::run(context, subject, against ? &*against : nullptr, options, progress));
+    // Long runs may be stopped: what is measured by then stands in the file.
+    const auto keep = [&](const bench::Report& so_far) {
+      if (flags.packages.size() == 1) static_cast<void>(write_json(flags, so_far));
+    };
+    WGK_ASSIGN(bench::Report part, bench::run(context, subject, against ? &*against : nullptr,
+                                              options, progress, keep));
     if (report.measurements.empty()) {
       report = std::move(part);
       continue;
@@ -128,12 +137,8 @@ int run(const Session& session, const Flags& flags) {
   auto report = measure(session, flags);
   if (!report) return session.fail(report.error());
   const Json json = bench::to_json(*report);
-  if (!flags.json_file.empty()) {
-    if (const Status written =
-            io::write_file(flags.json_file, json::write(json, json::Style::kPretty));
-        !written)
-      return session.fail(written.error());
-  }
+  if (const Status written = write_json(flags, *report); !written)
+    return session.fail(written.error());
   if (!flags.html_file.empty()) {
     if (const Status written = io::write_file(flags.html_file, bench::to_html(*report)); !written)
       return session.fail(written.error());
