@@ -2,6 +2,7 @@
 #include "plans.h"
 
 #include <algorithm>
+#include <format>
 #include <map>
 
 #include "base/digest.h"
@@ -32,23 +33,13 @@ std::string hex(std::span<const std::byte> bytes) {
   return text;
 }
 
-Json pass_json(const Plan& plan, const PlanPass& pass) {
-  std::string bindings;
-  for (const PlanBinding& binding : pass.bindings) {
-    if (binding.resource == PlanBinding::Resource::kUniform) continue;
-    const std::string& target = binding.resource == PlanBinding::Resource::kTensor
-                                    ? plan.tensors[binding.slot].port
-                                    : plan.scratch[binding.slot].id;
-    bindings += (bindings.empty() ? "" : " ") + binding.name + "=" + target + ":" +
-                std::to_string(binding.size);
-  }
-  Json json =
-      Json::object({{"id", pass.id},
-                    {"text", short_digest(*pass.wgsl)},
-                    {"grid", Json::array({pass.dispatch[0], pass.dispatch[1], pass.dispatch[2]})},
-                    {"bind", bindings}});
-  for (const PlanUniform& uniform : pass.uniforms) json.set(uniform.name, hex(uniform.bytes));
-  return json;
+// "<id> <digest of the text> <grid> <uniform>=<bytes>"
+std::string pass_line(const PlanPass& pass) {
+  std::string line = std::format("{} {} {}x{}x{}", pass.id, short_digest(*pass.wgsl).substr(0, 8),
+                                 pass.dispatch[0], pass.dispatch[1], pass.dispatch[2]);
+  for (const PlanUniform& uniform : pass.uniforms)
+    line += std::format(" {}={}", uniform.name, hex(uniform.bytes));
+  return line;
 }
 
 Json plan_json(const Plan& plan) {
@@ -59,10 +50,10 @@ Json plan_json(const Plan& plan) {
   }
   if (!scratch.is_null()) json.set("scratch", std::move(scratch));
   Json::Array passes;
-  for (const PlanPass& pass : plan.passes) passes.push_back(pass_json(plan, pass));
+  for (const PlanPass& pass : plan.passes) passes.emplace_back(pass_line(pass));
   json.set("passes", Json(std::move(passes)));
   // Stands for all that is left out here.
-  json.set("json", short_digest(json::write(plan.to_json())));
+  json.set("whole", short_digest(json::write(plan.to_json())));
   return json;
 }
 
@@ -160,12 +151,12 @@ std::string template_use(const Plan& plan, const PlanPass& pass) {
 
 std::string short_digest(std::string_view text) { return digest128(text).hex().substr(0, 16); }
 
-std::string summary(const Result<Plan>& plan) {
-  if (plan) return json::write(plan_json(*plan));
+Json summary(const Result<Plan>& plan) {
+  if (plan) return plan_json(*plan);
   Json::Array errors = {Json(plan.error().code + ": " + plan.error().message)};
   for (const Error& error : plan.error().others)
     errors.emplace_back(error.code + ": " + error.message);
-  return json::write(Json::object({{"errors", Json(std::move(errors))}}));
+  return Json::object({{"errors", Json(std::move(errors))}});
 }
 
 }  // namespace wgk::golden

@@ -34,8 +34,8 @@ std::string template_use(const Plan& plan, const PlanPass& pass);
 // Sixteen digits that name a text.
 std::string short_digest(std::string_view text);
 
-// One line of canonical JSON for what planning gave: the plan without its texts, which are named by
-// digest, or the error.
-std::string summary(const Result<Plan>& plan);
+// What planning gave, in short: variant, scratch, passes with the digests of their texts and a
+// digest of the whole plan; or the errors.
+Json summary(const Result<Plan>& plan);
 
 }  // namespace wgk::golden

@@ -1,0 +1,118 @@
+enable subgroups;
+fn unpack_halves2(words: u32) -> vec2<f32> {
+  let high = vec2<u32>(words << 16u, words);
+  let magnitude = (high & vec2<u32>(0x7fff0000u)) >> vec2<u32>(3u);
+  // Zeros and subnormals go through a subtraction: float32 subnormals, which devices may flush, never occur.
+  let small = bitcast<vec2<u32>>(bitcast<vec2<f32>>(magnitude + vec2<u32>(0x38800000u)) - 6.103515625e-05);
+  let finite = select(magnitude + vec2<u32>(0x38000000u), small, magnitude < vec2<u32>(0x00800000u));
+  let value = select(finite, magnitude | vec2<u32>(0x7f800000u), magnitude >= vec2<u32>(0x0f800000u));
+  return bitcast<vec2<f32>>(value | (high & vec2<u32>(0x80000000u)));
+}
+
+fn unpack_halves4(words: vec2<u32>) -> vec4<f32> {
+  let high = vec4<u32>(words.x << 16u, words.x, words.y << 16u, words.y);
+  let magnitude = (high & vec4<u32>(0x7fff0000u)) >> vec4<u32>(3u);
+  // Zeros and subnormals go through a subtraction: float32 subnormals, which devices may flush, never occur.
+  let small = bitcast<vec4<u32>>(bitcast<vec4<f32>>(magnitude + vec4<u32>(0x38800000u)) - 6.103515625e-05);
+  let finite = select(magnitude + vec4<u32>(0x38000000u), small, magnitude < vec4<u32>(0x00800000u));
+  let value = select(finite, magnitude | vec4<u32>(0x7f800000u), magnitude >= vec4<u32>(0x0f800000u));
+  return bitcast<vec4<f32>>(value | (high & vec4<u32>(0x80000000u)));
+}
+
+fn pack_halves2(values: vec2<f32>) -> u32 {
+  let all = bitcast<vec2<u32>>(values);
+  let magnitude = all & vec2<u32>(0x7fffffffu);
+  let normal = (magnitude + vec2<u32>(0xc8000fffu) + ((magnitude >> vec2<u32>(13u)) & vec2<u32>(1u))) >> vec2<u32>(13u);
+  let subnormal = bitcast<vec2<u32>>(bitcast<vec2<f32>>(magnitude) + 0.5) - vec2<u32>(0x3f000000u);
+  let special = select(vec2<u32>(0x7c00u), vec2<u32>(0x7e00u), magnitude > vec2<u32>(0x7f800000u));
+  let finite = select(normal, subnormal, magnitude < vec2<u32>(0x38800000u));
+  let half = select(finite, special, magnitude >= vec2<u32>(0x477ff000u)) | ((all >> vec2<u32>(16u)) & vec2<u32>(0x8000u));
+  return half.x | (half.y << 16u);
+}
+
+fn pack_halves4(values: vec4<f32>) -> vec2<u32> {
+  let all = bitcast<vec4<u32>>(values);
+  let magnitude = all & vec4<u32>(0x7fffffffu);
+  let normal = (magnitude + vec4<u32>(0xc8000fffu) + ((magnitude >> vec4<u32>(13u)) & vec4<u32>(1u))) >> vec4<u32>(13u);
+  let subnormal = bitcast<vec4<u32>>(bitcast<vec4<f32>>(magnitude) + 0.5) - vec4<u32>(0x3f000000u);
+  let special = select(vec4<u32>(0x7c00u), vec4<u32>(0x7e00u), magnitude > vec4<u32>(0x7f800000u));
+  let finite = select(normal, subnormal, magnitude < vec4<u32>(0x38800000u));
+  let half = select(finite, special, magnitude >= vec4<u32>(0x477ff000u)) | ((all >> vec4<u32>(16u)) & vec4<u32>(0x8000u));
+  return half.xz | (half.yw << vec2<u32>(16u));
+}
+
+struct Params { rows: u32, hidden: u32, epsilon: f32, rows_per_group: u32 };
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read> skip: array<u32>;
+@group(0) @binding(2) var<storage, read> gamma: array<u32>;
+@group(0) @binding(3) var<storage, read_write> y: array<u32>;
+@group(0) @binding(4) var<storage, read_write> residual: array<u32>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+fn inputs_at(at: u32) -> vec2<f32> {
+  return unpack_halves2(x[at]) + unpack_halves2(skip[at]);
+}
+
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let body = params.hidden / 2u;  // words that belong to one row alone
+  let first_row = (group.x + group.y * 65535u) * params.rows_per_group;
+  let end_row = min(first_row + params.rows_per_group, params.rows);
+  for (var row = first_row; row < end_row; row += 2u) {
+    let start = row / 2u * params.hidden;
+    let both = row + 1u < end_row;
+    var squares0 = 0.0;
+    var squares1 = 0.0;
+    for (var block = lane; block < body; block += body) {
+      let end = body;
+      var part = vec2<f32>();
+      for (var i = block; i < end; i += 8u) {
+        let at = start + i;
+        let s = inputs_at(at);
+        residual[at] = pack_halves2(s);
+        part += s * s;
+      }
+      squares0 += part.x + part.y;
+    }
+
+    // The last pair may be one row; the half that belongs to nothing is then written as zero.
+    var middle = inputs_at(start + body);
+    middle.y = select(0.0, middle.y, both);
+    if (lane == 0u) {
+      residual[start + body] = pack_halves2(middle);
+      squares0 += middle.x * middle.x;
+      squares1 += middle.y * middle.y;
+    }
+    if (both) {
+    for (var block = lane; block < body; block += body) {
+      let end = body;
+      var part = vec2<f32>();
+      for (var i = block; i < end; i += 8u) {
+        let at = start + body + 1u + i;
+        let s = inputs_at(at);
+        residual[at] = pack_halves2(s);
+        part += s * s;
+      }
+      squares1 += part.x + part.y;
+    }
+
+    }
+    let inverse = inverseSqrt(subgroupAdd(vec2<f32>(squares0, squares1)) / f32(params.hidden) + params.epsilon);
+    for (var i = lane; i < body; i += 8u) {
+      let at = start + i;
+      y[at] = pack_halves2((inputs_at(at)) * inverse.x * unpack_halves2(gamma[i]));
+    }
+
+    if (lane == 0u) {
+      y[start + body] = pack_halves2(middle * inverse * unpack_halves2((gamma[body] & 0xffffu) | (gamma[0] << 16u)));
+    }
+    if (both) {
+    for (var i = lane; i < body; i += 8u) {
+      let at = start + body + 1u + i;
+      y[at] = pack_halves2((inputs_at(at)) * inverse.y * unpack_halves2((gamma[(i + 1u) - 1u] >> 16u) | (gamma[(i + 1u)] << 16u)));
+    }
+
+    }
+  }
+}

@@ -1,0 +1,73 @@
+enable subgroups;
+fn part0(v: f32) -> f32 {
+  return v;
+}
+
+fn stored(a: f32) -> f32 {
+  return a;
+}
+
+fn added(v: f32) -> f32 {
+  return v;
+}
+struct Params { rows: u32, hidden: u32, epsilon: f32, rows_per_group: u32 };
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> skip: array<f32>;
+@group(0) @binding(2) var<storage, read> gamma: array<f32>;
+@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let width = params.hidden / 1u;
+  var row = (group.x + group.y * 65535u) * params.rows_per_group;
+  let end_row = min(row + params.rows_per_group, params.rows);
+  for (; row + 1u < end_row; row += 2u) {
+    var squares0 = f32();
+    let start0 = (row + 0u) * width;
+    var squares1 = f32();
+    let start1 = (row + 1u) * width;
+    {
+      let block = lane;
+      let end = width;
+      for (var i = block; i < end; i += 8u) {
+        let s00 = part0(x[start0 + i]) + part0(skip[start0 + i]);
+        y[start0 + i] = s00;
+        squares0 += s00 * s00;
+        let s10 = part0(x[start1 + i]) + part0(skip[start1 + i]);
+        y[start1 + i] = s10;
+        squares1 += s10 * s10;
+      }
+    }
+    let inverse0 = inverseSqrt(subgroupAdd(added(squares0)) / f32(params.hidden) + params.epsilon);
+    let inverse1 = inverseSqrt(subgroupAdd(added(squares1)) / f32(params.hidden) + params.epsilon);
+    for (var i = lane; i < width; i += 8u) {
+      let gammas = gamma[i];
+      let gamma0 = part0(gammas);
+      y[start0 + i] = y[start0 + i] * inverse0 * gamma0;
+      y[start1 + i] = y[start1 + i] * inverse1 * gamma0;
+    }
+
+  }
+  if (row < end_row) {
+    var squares0 = f32();
+    let start0 = (row + 0u) * width;
+    {
+      let block = lane;
+      let end = width;
+      for (var i = block; i < end; i += 8u) {
+        let s00 = part0(x[start0 + i]) + part0(skip[start0 + i]);
+        y[start0 + i] = s00;
+        squares0 += s00 * s00;
+      }
+    }
+    let inverse0 = inverseSqrt(subgroupAdd(added(squares0)) / f32(params.hidden) + params.epsilon);
+    for (var i = lane; i < width; i += 8u) {
+      let gammas = gamma[i];
+      let gamma0 = part0(gammas);
+      y[start0 + i] = y[start0 + i] * inverse0 * gamma0;
+    }
+
+  }
+}

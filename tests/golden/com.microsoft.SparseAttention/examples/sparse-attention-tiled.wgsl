@@ -1,0 +1,486 @@
+enable subgroups;
+diagnostic(off, subgroup_uniformity);
+
+
+
+
+
+struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limit: u32, layouts: u32, blocks: u32, columns: u32, scale: f32, masked: f32, tail_start: u32, _pad0: u32 };
+@group(0) @binding(0) var<storage, read> query: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> past_key: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> past_value: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> block_rows: array<i32>;
+@group(0) @binding(4) var<storage, read> block_columns: array<i32>;
+@group(0) @binding(5) var<storage, read> total_length: array<i32>;
+@group(0) @binding(6) var<storage, read> lengths: array<i32>;
+@group(0) @binding(7) var<storage, read_write> output: array<vec4<u32>>;
+@group(0) @binding(8) var<uniform> params: Params;
+
+const kUnset: f32 = -1.0e30;
+
+fn item_span(item: u32) -> vec2<u32> {
+  let sequence = i32(params.sequence);
+  let limit = i32(params.limit);
+  if (total_length[0] == sequence) {
+    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
+  }
+  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
+  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+}
+
+var<workgroup> live_bits: array<atomic<u32>, 4>;
+var<workgroup> live_list: array<u32, 32>;
+var<workgroup> live_keys: u32;
+
+fn live_block(entry: u32) -> u32 {
+  return entry & 0xffffffu;
+}
+
+// Source head * 4 + row lists this block.
+fn live_for(entry: u32, source: u32) -> bool {
+  return ((entry >> (24u + source)) & 1u) != 0u;
+}
+
+// Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
+fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
+  for (var i = lane; i < 4u; i += 256u) {
+    atomicStore(&live_bits[i], 0u);
+  }
+  workgroupBarrier();
+  for (var source = 0u; source < 4u; source++) {
+    let row = min(first_row + source % 4u, params.blocks - 1u);
+    let mask_row = (head) % params.layouts;
+    let pointers = mask_row * (params.blocks + 1u) + row;
+    let begin = clamp(block_rows[pointers], 0, i32(params.columns));
+    let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
+    let last = i32(min(row, (end - 1u) / 16u));
+    for (var i = begin + i32(lane); i < stop; i += 256) {
+      let column = block_columns[mask_row * params.columns + u32(i)];
+      if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
+        let bit = u32(column) - start;
+        atomicOr(&live_bits[source * 1u + bit / 32u], 1u << (bit % 32u));
+      }
+    }
+  }
+  workgroupBarrier();
+  for (var mine = lane; mine < 1u; mine += 256u) {
+    var count = 0u;
+    var bits = 0u;
+    for (var word = 0u; word <= mine; word++) {
+      bits = 0u;
+      for (var source = 0u; source < 4u; source++) {
+        bits |= atomicLoad(&live_bits[source * 1u + word]);
+      }
+      count += countOneBits(bits);
+    }
+    if (mine == 0u) {
+      live_keys = count * 16u;
+    }
+    count -= countOneBits(bits);
+    while (bits != 0u) {
+      let bit = firstTrailingBit(bits);
+      bits &= bits - 1u;
+      var entry = start + mine * 32u + bit;
+      for (var source = 0u; source < 4u; source++) {
+        entry |= ((atomicLoad(&live_bits[source * 1u + mine]) >> bit) & 1u) << (24u + source);
+      }
+      live_list[count] = entry;
+      count++;
+    }
+  }
+  let keys = workgroupUniformLoad(&live_keys);
+  if (lane == 0u && keys > 0u) {
+    // Only the last block can be cut by the end.
+    let block_end = (live_block(live_list[keys / 16u - 1u]) + 1u) * 16u;
+    live_keys = keys - (max(block_end, end) - end);
+  }
+  return workgroupUniformLoad(&live_keys);
+}
+
+
+// A slice of the queries and one of the keys, or a step of the values.
+var<workgroup> staged: array<vec4<f32>, 640>;
+var<workgroup> weights: array<vec4<f32>, 1088>;
+var<workgroup> row_factor: array<f32, 64>;
+
+fn vector_of_query(octet: u32, vector: u32) -> vec4<f32> {
+  return bitcast<vec4<f32>>(query[2u * octet + vector]);
+}
+fn vector_of_past_key(octet: u32, vector: u32) -> vec4<f32> {
+  return bitcast<vec4<f32>>(past_key[2u * octet + vector]);
+}
+fn vector_of_past_value(octet: u32, vector: u32) -> vec4<f32> {
+  return bitcast<vec4<f32>>(past_value[2u * octet + vector]);
+}
+
+fn key_position(key: u32, keys: u32) -> u32 {
+  if (key >= keys) {
+    return 0xffffffffu;
+  }
+  return live_block(live_list[key / 16u]) * 16u + key % 16u;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let index = group.x + group.y * 65535u;
+  if (index >= params.tiles) {
+    return;
+  }
+  let head_group = index % 2u;
+  let rest = index / 2u;
+  let token_tile = params.token_tiles - 1u - rest % params.token_tiles;
+  let item = rest / params.token_tiles;
+  let kv_head = head_group / 1u;
+  let first_head = kv_head * 1u + head_group % 1u * 1u;
+  let span = item_span(item);
+  let past = span.x;
+  let base = (past / 64u + token_tile) * 64u;
+  let first = max(base, past);
+  let last = min(base + 64u, past + params.sequence);
+  if (first >= last) {
+    return;
+  }
+  let end = min(last, span.y);
+  let cache_head = (item * 2u + kv_head) * params.capacity * 1u;
+  let block_row = base / 16u;
+  let x = lane % 16u;
+  let y = lane / 16u;
+
+  var next_query0: vec4<f32>;
+  var next_key0: vec4<f32>;
+  var next_value0: vec4<f32>;
+
+  var o0_0 = vec4<f32>();
+  var o1_0 = vec4<f32>();
+  var o2_0 = vec4<f32>();
+  var o3_0 = vec4<f32>();
+  // The softmax has four lanes a row.
+  let row = lane / 4u;
+  let row_part = lane % 4u;
+  let position = base + row % 64u;
+  let source = row / 64u * 4u + row % 64u / 16u;
+  let exists = row % 64u + base >= first && row % 64u + base < last;
+  var row_max = kUnset;
+  var row_sum = 0.0;
+
+  let windows = select(min((max(end, 1u) - 1u) / 16u, params.blocks - 1u) / 32u + 1u, 0u, first >= end);
+  for (var window = 0u; window < windows; window++) {
+    let keys = list_live_blocks(lane, first_head, block_row, window * 32u, end);
+    let tiles = (keys + 63u) / 64u;
+    if (tiles > 0u) {
+      {
+        let row = (lane + 0u) / 4u;
+        let vector = (0u) * 4u + (lane + 0u) % 4u;
+        next_query0 = vec4<f32>();
+        next_key0 = vec4<f32>();
+        if (vector < 2u) {
+          if (row % 64u + base >= first && row % 64u + base < last) {
+            next_query0 = vector_of_query((((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), vector);
+          }
+          let key_at = key_position((0u) * 64u + row, keys);
+          if (key_at < end) {
+            next_key0 = vector_of_past_key(cache_head + key_at * 1u, vector);
+          }
+        }
+      }
+}
+    for (var tile = 0u; tile < tiles; tile++) {
+      var s0_0 = 0.0;
+      var s0_1 = 0.0;
+      var s0_2 = 0.0;
+      var s0_3 = 0.0;
+      var s1_0 = 0.0;
+      var s1_1 = 0.0;
+      var s1_2 = 0.0;
+      var s1_3 = 0.0;
+      var s2_0 = 0.0;
+      var s2_1 = 0.0;
+      var s2_2 = 0.0;
+      var s2_3 = 0.0;
+      var s3_0 = 0.0;
+      var s3_1 = 0.0;
+      var s3_2 = 0.0;
+      var s3_3 = 0.0;
+      for (var slice = 0u; slice < 1u; slice++) {
+        workgroupBarrier();
+        {
+          let staged_row = (lane + 0u) / 4u;
+          let vector = (lane + 0u) % 4u;
+          {
+            staged[staged_row * 5u + vector] = next_query0;
+            staged[320u + (staged_row % 4u * 16u + staged_row / 4u) * 5u + vector] = next_key0;
+          }
+        }
+        workgroupBarrier();
+        if (slice + 1u < 1u) {
+      {
+        let row = (lane + 0u) / 4u;
+        let vector = (slice + 1u) * 4u + (lane + 0u) % 4u;
+        next_query0 = vec4<f32>();
+        next_key0 = vec4<f32>();
+        if (vector < 2u) {
+          if (row % 64u + base >= first && row % 64u + base < last) {
+            next_query0 = vector_of_query((((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), vector);
+          }
+          let key_at = key_position((tile) * 64u + row, keys);
+          if (key_at < end) {
+            next_key0 = vector_of_past_key(cache_head + key_at * 1u, vector);
+          }
+        }
+      }
+} else {
+      {
+        let row = (lane + 0u) / 4u;
+        let vector = (lane + 0u) % 4u;
+        next_value0 = vec4<f32>();
+        let key_at = key_position((tile) * 64u + (0u) * 16u + row, keys);
+        if (key_at < end && vector < 2u && row < 16u) {
+          next_value0 = vector_of_past_value(cache_head + key_at * 1u, vector);
+        }
+      }
+}
+        for (var vector = 0u; vector < 4u; vector++) {
+          let q0 = staged[(y + 0u) * 5u + vector];
+          let q1 = staged[(y + 16u) * 5u + vector];
+          let q2 = staged[(y + 32u) * 5u + vector];
+          let q3 = staged[(y + 48u) * 5u + vector];
+          let k0 = staged[320u + (x + 0u) * 5u + vector];
+          let k1 = staged[320u + (x + 16u) * 5u + vector];
+          let k2 = staged[320u + (x + 32u) * 5u + vector];
+          let k3 = staged[320u + (x + 48u) * 5u + vector];
+          s0_0 += dot(q0, k0);
+          s0_1 += dot(q0, k1);
+          s0_2 += dot(q0, k2);
+          s0_3 += dot(q0, k3);
+          s1_0 += dot(q1, k0);
+          s1_1 += dot(q1, k1);
+          s1_2 += dot(q1, k2);
+          s1_3 += dot(q1, k3);
+          s2_0 += dot(q2, k0);
+          s2_1 += dot(q2, k1);
+          s2_2 += dot(q2, k2);
+          s2_3 += dot(q2, k3);
+          s3_0 += dot(q3, k0);
+          s3_1 += dot(q3, k1);
+          s3_2 += dot(q3, k2);
+          s3_3 += dot(q3, k3);
+        }
+      }
+      weights[(y + 0u) * 17u + x] = vec4<f32>(s0_0, s0_1, s0_2, s0_3) * params.scale;
+      weights[(y + 16u) * 17u + x] = vec4<f32>(s1_0, s1_1, s1_2, s1_3) * params.scale;
+      weights[(y + 32u) * 17u + x] = vec4<f32>(s2_0, s2_1, s2_2, s2_3) * params.scale;
+      weights[(y + 48u) * 17u + x] = vec4<f32>(s3_0, s3_1, s3_2, s3_3) * params.scale;
+      workgroupBarrier();
+      if (lane + 0u < 64u) {
+        staged[lane + 0u] = next_value0;
+      }
+      {
+        let row = (lane + 0u) / 4u;
+        let vector = (lane + 0u) % 4u;
+        next_value0 = vec4<f32>();
+        let key_at = key_position((tile) * 64u + (1u) * 16u + row, keys);
+        if (key_at < end && vector < 2u && row < 16u) {
+          next_value0 = vector_of_past_value(cache_head + key_at * 1u, vector);
+        }
+      }
+      // Lane part p of a row has the vectors p, p + 4, p + 8, p + 12 of it.
+      var top = row_max;
+      var w0 = weights[row * 17u + row_part + 0u];
+      {
+        let key = tile * 64u + (row_part + 0u) * 4u;
+        var allowed = 0u;
+        if (exists && key < keys) {
+          let entry = live_list[key / 16u];
+          if (live_for(entry, source)) {
+            let start = live_block(entry) * 16u + key % 16u;
+            let limit = min(position + 1u, end);
+            allowed = max(limit, start) - start;
+          }
+        }
+        w0 = select(vec4<f32>(2.0 * kUnset), w0, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+        top = max(top, max(max(w0.x, w0.y), max(w0.z, w0.w)));
+      }
+      var w1 = weights[row * 17u + row_part + 4u];
+      {
+        let key = tile * 64u + (row_part + 4u) * 4u;
+        var allowed = 0u;
+        if (exists && key < keys) {
+          let entry = live_list[key / 16u];
+          if (live_for(entry, source)) {
+            let start = live_block(entry) * 16u + key % 16u;
+            let limit = min(position + 1u, end);
+            allowed = max(limit, start) - start;
+          }
+        }
+        w1 = select(vec4<f32>(2.0 * kUnset), w1, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+        top = max(top, max(max(w1.x, w1.y), max(w1.z, w1.w)));
+      }
+      var w2 = weights[row * 17u + row_part + 8u];
+      {
+        let key = tile * 64u + (row_part + 8u) * 4u;
+        var allowed = 0u;
+        if (exists && key < keys) {
+          let entry = live_list[key / 16u];
+          if (live_for(entry, source)) {
+            let start = live_block(entry) * 16u + key % 16u;
+            let limit = min(position + 1u, end);
+            allowed = max(limit, start) - start;
+          }
+        }
+        w2 = select(vec4<f32>(2.0 * kUnset), w2, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+        top = max(top, max(max(w2.x, w2.y), max(w2.z, w2.w)));
+      }
+      var w3 = weights[row * 17u + row_part + 12u];
+      {
+        let key = tile * 64u + (row_part + 12u) * 4u;
+        var allowed = 0u;
+        if (exists && key < keys) {
+          let entry = live_list[key / 16u];
+          if (live_for(entry, source)) {
+            let start = live_block(entry) * 16u + key % 16u;
+            let limit = min(position + 1u, end);
+            allowed = max(limit, start) - start;
+          }
+        }
+        w3 = select(vec4<f32>(2.0 * kUnset), w3, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+        top = max(top, max(max(w3.x, w3.y), max(w3.z, w3.w)));
+      }
+      top = max(top, subgroupShuffleXor(top, 1u));
+      top = max(top, subgroupShuffleXor(top, 2u));
+      let factor = exp2(row_max - top);
+      row_max = top;
+      w0 = exp2(w0 - top);
+      weights[row * 17u + row_part + 0u] = w0;
+      w1 = exp2(w1 - top);
+      weights[row * 17u + row_part + 4u] = w1;
+      w2 = exp2(w2 - top);
+      weights[row * 17u + row_part + 8u] = w2;
+      w3 = exp2(w3 - top);
+      weights[row * 17u + row_part + 12u] = w3;
+      let sum4 = (w0 + w1) + (w2 + w3);
+      row_sum = row_sum * factor + (sum4.x + sum4.y) + (sum4.z + sum4.w);
+      if (row_part == 0u) {
+        row_factor[row] = factor;
+      }
+      workgroupBarrier();
+      {
+        let row_scale = row_factor[y + 0u];
+        o0_0 *= row_scale;
+      }
+      {
+        let row_scale = row_factor[y + 16u];
+        o1_0 *= row_scale;
+      }
+      {
+        let row_scale = row_factor[y + 32u];
+        o2_0 *= row_scale;
+      }
+      {
+        let row_scale = row_factor[y + 48u];
+        o3_0 *= row_scale;
+      }
+      for (var step = 0u; step < 4u; step++) {
+        for (var k = 0u; k < 4u; k++) {
+          let p0 = weights[(y + 0u) * 17u + step * 4u + k];
+          let p1 = weights[(y + 16u) * 17u + step * 4u + k];
+          let p2 = weights[(y + 32u) * 17u + step * 4u + k];
+          let p3 = weights[(y + 48u) * 17u + step * 4u + k];
+          {
+            let at = min(x + 0u, 3u) + k * 16u;
+            let v0 = staged[at + 0u];
+            let v1 = staged[at + 4u];
+            let v2 = staged[at + 8u];
+            let v3 = staged[at + 12u];
+            o0_0 += v0 * p0.x + v1 * p0.y + v2 * p0.z + v3 * p0.w;
+            o1_0 += v0 * p1.x + v1 * p1.y + v2 * p1.z + v3 * p1.w;
+            o2_0 += v0 * p2.x + v1 * p2.y + v2 * p2.z + v3 * p2.w;
+            o3_0 += v0 * p3.x + v1 * p3.y + v2 * p3.z + v3 * p3.w;
+          }
+        }
+        if (step + 1u < 4u) {
+          workgroupBarrier();
+      if (lane + 0u < 64u) {
+        staged[lane + 0u] = next_value0;
+      }
+if (step + 2u < 4u) {
+      {
+        let row = (lane + 0u) / 4u;
+        let vector = (lane + 0u) % 4u;
+        next_value0 = vec4<f32>();
+        let key_at = key_position((tile) * 64u + (step + 2u) * 16u + row, keys);
+        if (key_at < end && vector < 2u && row < 16u) {
+          next_value0 = vector_of_past_value(cache_head + key_at * 1u, vector);
+        }
+      }
+}
+          workgroupBarrier();
+        }
+      }
+      if (tile + 1u < tiles) {
+      {
+        let row = (lane + 0u) / 4u;
+        let vector = (0u) * 4u + (lane + 0u) % 4u;
+        next_query0 = vec4<f32>();
+        next_key0 = vec4<f32>();
+        if (vector < 2u) {
+          if (row % 64u + base >= first && row % 64u + base < last) {
+            next_query0 = vector_of_query((((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), vector);
+          }
+          let key_at = key_position((tile + 1u) * 64u + row, keys);
+          if (key_at < end) {
+            next_key0 = vector_of_past_key(cache_head + key_at * 1u, vector);
+          }
+        }
+      }
+}
+    }
+    workgroupBarrier();
+  }
+
+  row_sum += subgroupShuffleXor(row_sum, 1u);
+  row_sum += subgroupShuffleXor(row_sum, 2u);
+  if (row_part == 0u) {
+    row_factor[row] = select(0.0, 1.0 / row_sum, row_sum > 0.0);
+  }
+  workgroupBarrier();
+  {
+    let out_row = y + 0u;
+    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
+      let inverse = row_factor[out_row];
+      if (x + 0u < 2u) {
+        let value = o0_0 * inverse;
+        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
+      }
+    }
+  }
+  {
+    let out_row = y + 16u;
+    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
+      let inverse = row_factor[out_row];
+      if (x + 0u < 2u) {
+        let value = o1_0 * inverse;
+        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
+      }
+    }
+  }
+  {
+    let out_row = y + 32u;
+    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
+      let inverse = row_factor[out_row];
+      if (x + 0u < 2u) {
+        let value = o2_0 * inverse;
+        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
+      }
+    }
+  }
+  {
+    let out_row = y + 48u;
+    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
+      let inverse = row_factor[out_row];
+      if (x + 0u < 2u) {
+        let value = o3_0 * inverse;
+        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
+      }
+    }
+  }
+}
