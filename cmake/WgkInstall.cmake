@@ -71,6 +71,9 @@ configure_package_config_file(cmake/wgkernelsConfig.cmake.in "${CMAKE_CURRENT_BI
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/wgkernelsConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/wgkernelsConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/wgkernelsConfigVersion.cmake"
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wgkernels)
+# Relative to the file itself, so that the installed tree may be moved.
+file(RELATIVE_PATH WGK_PC_UP "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" WGK_PC_UP "${WGK_PC_UP}")
 foreach(file wgkernels wgkernels-cpp)
   configure_file(cmake/${file}.pc.in ${file}.pc @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${file}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -314,6 +314,7 @@ typedef struct wgk_signature {
 typedef struct wgk_memory_needs {
   size_t struct_size; /* set by the caller */
   uint64_t inputs, outputs, scratch, uniforms;
+  uint64_t staging, read_back; /* of whole calls */
 } wgk_memory_needs;
 
 WGK_API wgk_status wgk_kernel_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
@@ -327,6 +328,9 @@ WGK_API wgk_status wgk_kernel_explain_call(const wgk_kernel* kernel, const wgk_i
                                            const wgk_call_options* options, char** json, wgk_error** error);
 WGK_API wgk_status wgk_kernel_memory(const wgk_kernel* kernel, const wgk_signature* signature, wgk_memory_needs* needs,
                                      wgk_error** error);
+/* Of this very call: what it makes beside the device tensors that it is given. */
+WGK_API wgk_status wgk_kernel_memory_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
+                                          const wgk_call_options* options, wgk_memory_needs* needs, wgk_error** error);
 WGK_API wgk_status wgk_kernel_prepare(const wgk_kernel* kernel, const wgk_signature* signature, wgk_prepared** prepared,
                                       wgk_error** error);
 WGK_API wgk_status wgk_kernel_start_prepare(const wgk_kernel* kernel, const wgk_signature* signature, wgk_future** future,
@@ -398,6 +402,8 @@ WGK_API wgk_status wgk_bound_record_encoder(const wgk_bound* bound, struct WGPUC
                                             wgk_error** error);
 WGK_API wgk_status wgk_bound_submit(const wgk_bound* bound, wgk_error** error);
 WGK_API wgk_status wgk_bound_run(const wgk_bound* bound, wgk_future** future, wgk_error** error);
+/* Runs, and reads every output back in the same submission. */
+WGK_API wgk_status wgk_bound_run_and_read(const wgk_bound* bound, wgk_result** result, wgk_error** error);
 /* `args`: a JSON object of new argument values. Not while another thread records. */
 WGK_API wgk_status wgk_bound_update(wgk_bound* bound, const char* args, wgk_error** error);
 WGK_API void wgk_bound_free(wgk_bound* bound);

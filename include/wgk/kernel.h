@@ -113,7 +113,11 @@ Request request_of(const Signature& signature);
 struct MemoryNeeds {
   std::uint64_t inputs = 0, outputs = 0;    // buffers of the tensors
   std::uint64_t scratch = 0, uniforms = 0;  // made by prepare and bind
-  std::uint64_t total() const { return inputs + outputs + scratch + uniforms; }
+  // Of whole calls: buffers that stand in for tensors that cannot be bound, and the way back.
+  std::uint64_t staging = 0, read_back = 0;
+  std::uint64_t total() const {
+    return inputs + outputs + scratch + uniforms + staging + read_back;
+  }
 };
 
 // What a bound call must be recorded into.
@@ -251,6 +255,8 @@ class Kernel {
   Explanation explain(const Inputs& inputs, const CallOptions& options = {}) const;
   Explanation explain(const Signature& signature) const;
   Result<MemoryNeeds> memory(const Signature& signature) const;
+  // Of this very call: what it makes beside the device tensors that it is given.
+  Result<MemoryNeeds> memory(const Inputs& inputs, const CallOptions& options = {}) const;
 
   Result<Prepared> prepare(const Signature& signature) const;
   Result<Future<Prepared>> start_prepare(const Signature& signature) const;

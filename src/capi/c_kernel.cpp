@@ -119,6 +119,21 @@ wgk_status wgk_kernel_memory(const wgk_kernel* kernel, const wgk_signature* sign
   });
 }
 
+wgk_status wgk_kernel_memory_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
+                                  const wgk_call_options* options, wgk_memory_needs* needs,
+                                  wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(kernel, needs); !status) return status;
+    auto call = parse(inputs, count, options);
+    if (!call) return std::unexpected(std::move(call.error()));
+    auto memory = kernel->value.memory(call->inputs, call->options);
+    if (!memory) return std::unexpected(std::move(memory.error()));
+    wgk_memory_needs all = {};
+    fill(*memory, all);
+    return give_sized(all, needs);
+  });
+}
+
 wgk_status wgk_kernel_prepare(const wgk_kernel* kernel, const wgk_signature* signature,
                               wgk_prepared** prepared, wgk_error** error) {
   return guarded(error, [&]() -> Status {

@@ -155,6 +155,13 @@ wgk_status wgk_bound_run(const wgk_bound* bound, wgk_future** future, wgk_error*
   });
 }
 
+wgk_status wgk_bound_run_and_read(const wgk_bound* bound, wgk_result** result, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound, result); !status) return status;
+    return give_handle(bound->value.run_and_read(), result);
+  });
+}
+
 wgk_status wgk_bound_update(wgk_bound* bound, const char* args, wgk_error** error) {
   return guarded(error, [&]() -> Status {
     if (auto status = check(bound); !status) return status;

@@ -127,6 +127,17 @@ TEST_F(CApi, CallsAKernel) {
   timing.struct_size = sizeof timing;
   EXPECT_EQ(wgk_result_timing(result, &timing, errors.at()), WGK_OK);
   EXPECT_GT(timing.total, 0);
+  wgk_memory_needs needs = {};
+  needs.struct_size = sizeof needs;
+  options.read_back = true;
+  EXPECT_EQ(wgk_kernel_memory_call(norm, inputs, 3, &options, &needs, errors.at()), WGK_OK);
+  EXPECT_EQ(needs.inputs, 64 + 64 + 32);
+  EXPECT_EQ(needs.outputs, 64 + 64);
+  EXPECT_GT(needs.read_back, 0);
+  needs.struct_size = offsetof(wgk_memory_needs, staging);  // as a caller of an older header
+  needs.read_back = 7;
+  EXPECT_EQ(wgk_kernel_memory_call(norm, inputs, 3, &options, &needs, errors.at()), WGK_OK);
+  EXPECT_EQ(needs.read_back, 7);
   Text plan;
   EXPECT_EQ(wgk_result_plan(result, plan.at(), errors.at()), WGK_OK);
   EXPECT_TRUE(plan.contains("\"passes\""));
@@ -220,6 +231,13 @@ TEST_F(CApi, PreparesBindsAndRecords) {
   EXPECT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
   wgk_future_free(future);
   EXPECT_EQ(wgk_bound_submit(bound, errors.at()), WGK_OK);
+  wgk_result* result = nullptr;
+  ASSERT_EQ(wgk_bound_run_and_read(bound, &result, errors.at()), WGK_OK) << errors.text();
+  wgk_tensor* back = wgk_result_tensor(result, "output");
+  EXPECT_EQ(wgk_tensor_buffer(back), nullptr) << "it is in host memory";
+  EXPECT_NEAR(read(back)[15], 0.5F, 1e-5F);
+  wgk_tensor_free(back);
+  wgk_result_free(result);
   EXPECT_EQ(wgk_runtime_wait_idle(runtime, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
   wgk_arena* arena = nullptr;
   ASSERT_EQ(wgk_arena_create(runtime, &prepared, 1, &arena, errors.at()), WGK_OK);

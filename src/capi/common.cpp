@@ -227,6 +227,8 @@ void fill(const MemoryNeeds& needs, wgk_memory_needs& to) {
   to.outputs = needs.outputs;
   to.scratch = needs.scratch;
   to.uniforms = needs.uniforms;
+  to.staging = needs.staging;
+  to.read_back = needs.read_back;
 }
 
 }  // namespace wgk::capi

@@ -139,6 +139,14 @@ Status clear(const Context& context, const Slice& slice) {
   return scope.finish();
 }
 
+std::uint64_t read_back_bytes(std::span<const Extent> extents) {
+  std::uint64_t bytes = 0;
+  for (const Extent& extent : extents) {
+    if (extent.size > 0) bytes += (extent.offset + extent.size + 3) / 4 * 4 - extent.offset / 4 * 4;
+  }
+  return staging_size(bytes);
+}
+
 Result<std::unique_ptr<ReadBack>> ReadBack::make(const Context& context,
                                                  std::span<const Slice> slices) {
   std::unique_ptr<ReadBack> read(new ReadBack(context));

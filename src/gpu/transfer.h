@@ -27,6 +27,12 @@ Status clear(const Context& context, const Slice& slice);
 // Copies of whole words from buffers to other buffers, in order, in one submit.
 Status copy(const Context& context, std::span<const Copy> copies);
 
+// Bytes of the staging buffer that reading these slices takes; only places and sizes matter.
+struct Extent {
+  std::uint64_t offset = 0, size = 0;
+};
+std::uint64_t read_back_bytes(std::span<const Extent> extents);
+
 // Copies slices of one or several buffers to the host.
 class ReadBack {
  public:

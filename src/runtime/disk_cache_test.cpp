@@ -2,12 +2,16 @@
 #include "runtime/disk_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/test_support.h"
@@ -115,6 +119,78 @@ TEST_F(DiskCaches, UnusableFoldersAreIgnored) {
   fs::create_directories(folder_);
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
   live();
+}
+
+TEST_F(DiskCaches, AReadOnlyPlaceIsIgnoredInSilence) {
+  folder_ = "/proc/self/wgk-cache";  // nobody may write there, not even root
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(live().blobs_stored, 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
+// A disk without room: every write beyond the limit of the process fails. The device stays out of
+// it, because software adapters keep their memory in files.
+TEST_F(DiskCaches, AFullDiskIsIgnored) {
+  AdapterDescription adapter;
+  adapter.name = "any";
+  const std::vector<std::byte> key(10, std::byte{1}), value(5000, std::byte{2});
+  std::vector<std::byte> read(value.size());
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit full = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  {
+    DiskCache cache(folder_, adapter);
+    cache.store(key, value);
+    EXPECT_EQ(cache.stored(), 0);
+    EXPECT_EQ(cache.load(key, read), 0) << "nothing half-written is taken for an entry";
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  DiskCache cache(folder_, adapter);
+  cache.store(key, value);
+  EXPECT_EQ(cache.load(key, read), value.size());
+  EXPECT_EQ(read, value);
+}
+
+// A process that compiles for ever and is killed at some moment.
+void compile_until_killed(const std::string& folder, std::chrono::milliseconds life) {
+  std::thread([life] {
+    std::this_thread::sleep_for(life);
+    static_cast<void>(std::raise(SIGKILL));
+  }).detach();
+  auto runtime = Runtime::create({{.cache_folder = folder}});
+  if (!runtime) ::_exit(2);
+  const Kernel kernel = *runtime->load(scale_package());
+  for (int i = 0;; ++i) {
+    // A new text each time.
+    auto fresh = testing::make_package(
+        R"json({"domain": "test", "name": "Many", "inputs": {"x": {"dtype": "float32"}}, "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}},
+                "variants": [{"id": "only", "passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"workgroups": 1}}]}]})json",
+        "{{ env.wgsl.resourceDeclarations }}\n@compute @workgroup_size(1) fn main() { y[0] = x[0] "
+        "+ " +
+            std::to_string(i) + ".0; }");
+    const std::vector<float> x = {1};
+    if (!runtime->load(fresh)->call({{"x", HostTensor(x, {1})}})) ::_exit(3);
+    if (i == 1 && !kernel.call({{"x", HostTensor(x, {1})}}, {.args = {{"factor", 2}}})) ::_exit(4);
+  }
+}
+
+TEST_F(DiskCaches, AKilledProcessLeavesAUsableCache) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const int life : {150, 260, 410}) {
+    EXPECT_EXIT(compile_until_killed(folder_.string(), std::chrono::milliseconds(life)),
+                ::testing::KilledBySignal(SIGKILL), "");
+    auto runtime = *Runtime::create({{.cache_folder = folder_.string()}});
+    auto remembered = *runtime.prewarm_remembered();
+    ASSERT_TRUE(remembered.wait());
+    live();
+  }
+  EXPECT_FALSE(files("pipelines").empty());
+  EXPECT_GT(live().blobs_loaded, 0);
 }
 
 TEST_F(DiskCaches, EntriesBelongToOneAdapterAndKey) {

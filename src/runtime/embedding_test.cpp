@@ -5,11 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "gpu/count_support.h"
 #include "gpu/fault_support.h"
 #include "runtime/access.h"
 #include "runtime/test_support.h"
@@ -17,6 +22,8 @@
 namespace wgk {
 namespace {
 
+using gpu::testing::Call;
+using gpu::testing::counting;
 using gpu::testing::faults;
 using testing::contains;
 using testing::numbers;
@@ -24,65 +31,6 @@ using testing::scale_package;
 using testing::times;
 
 class Embedding : public testing::RuntimeTest {};
-
-// Counts what must not happen on a caller's device.
-struct Counts {
-  int adapters = 0, devices = 0, instances = 0, destroyed = 0, device_refs = 0, instance_refs = 0,
-      buffer_refs = 0, buffers_destroyed = 0;
-};
-Counts counts;
-
-gpu::Procs counting_procs() {
-  gpu::Procs procs = gpu::linked_procs();
-  procs.create_instance = [](const WGPUInstanceDescriptor* descriptor) {
-    ++counts.instances;
-    return wgpuCreateInstance(descriptor);
-  };
-  procs.instance_request_adapter = [](WGPUInstance instance,
-                                      const WGPURequestAdapterOptions* options,
-                                      WGPURequestAdapterCallbackInfo info) {
-    ++counts.adapters;
-    return wgpuInstanceRequestAdapter(instance, options, info);
-  };
-  procs.enumerate_adapters = [](WGPUInstance instance, const WGPURequestAdapterOptions* options) {
-    ++counts.adapters;
-    return gpu::linked_procs().enumerate_adapters(instance, options);
-  };
-  procs.adapter_request_device = [](WGPUAdapter adapter, const WGPUDeviceDescriptor* descriptor,
-                                    WGPURequestDeviceCallbackInfo info) {
-    ++counts.devices;
-    return wgpuAdapterRequestDevice(adapter, descriptor, info);
-  };
-  procs.device_destroy = [](WGPUDevice device) {
-    ++counts.destroyed;
-    wgpuDeviceDestroy(device);
-  };
-  procs.buffer_destroy = [](WGPUBuffer buffer) {
-    ++counts.buffers_destroyed;
-    wgpuBufferDestroy(buffer);
-  };
-  procs.device_add_ref = [](WGPUDevice device) {
-    ++counts.device_refs;
-    wgpuDeviceAddRef(device);
-  };
-  procs.device_release = [](WGPUDevice device) {
-    --counts.device_refs;
-    wgpuDeviceRelease(device);
-  };
-  procs.buffer_add_ref = [](WGPUBuffer buffer) {
-    ++counts.buffer_refs;
-    wgpuBufferAddRef(buffer);
-  };
-  procs.device_create_buffer = [](WGPUDevice device, const WGPUBufferDescriptor* descriptor) {
-    ++counts.buffer_refs;
-    return wgpuDeviceCreateBuffer(device, descriptor);
-  };
-  procs.buffer_release = [](WGPUBuffer buffer) {
-    --counts.buffer_refs;
-    wgpuBufferRelease(buffer);
-  };
-  return procs;
-}
 
 // A host program with its own device, callbacks and buffer.
 struct Host {
@@ -143,14 +91,22 @@ struct Host {
   Host& operator=(const Host&) = delete;
 };
 
+// Adopts through a table of the caller's own, as another WebGPU library would be.
+AdoptOptions adopt_counted(const Host& host) {
+  AdoptOptions options;
+  options.procs = gpu::testing::counting_lookup;
+  options.device = host.device;
+  options.instance = host.instance;
+  options.timed_wait = true;
+  return options;
+}
+
 TEST_F(Embedding, LeavesACallersDeviceAlone) {
   Host host;
-  counts = {};
+  counting().reset();
+  const gpu::testing::Live before;
   {
-    AdoptOptions options;
-    options.device = host.device;
-    options.timed_wait = true;
-    auto runtime = adopt_with(options, counting_procs());
+    auto runtime = Runtime::adopt(adopt_counted(host));
     ASSERT_TRUE(runtime) << runtime.error().to_string();
     Kernel kernel = *runtime->load(scale_package());
     const std::vector<float> x = numbers(64);
@@ -162,17 +118,129 @@ TEST_F(Embedding, LeavesACallersDeviceAlone) {
     ASSERT_TRUE(result) << result.error().to_string();
     EXPECT_EQ(*output.download<float>(), times(x, 3));
     EXPECT_FALSE(kernel.call({{"q", input}}, call));
-    EXPECT_GT(counts.buffer_refs, 0);
+    EXPECT_GT(gpu::testing::Live().buffers, before.buffers);
   }
-  EXPECT_EQ(counts.instances, 0);
-  EXPECT_EQ(counts.adapters, 0);
-  EXPECT_EQ(counts.devices, 0);
-  EXPECT_EQ(counts.destroyed, 0);
-  EXPECT_EQ(counts.buffers_destroyed, 0);
-  EXPECT_EQ(counts.device_refs, 0) << "every reference was given back";
-  EXPECT_EQ(counts.buffer_refs, 0);
+  for (const Call call : {Call::create_instance, Call::instance_request_adapter,
+                          Call::adapter_request_device, Call::device_destroy, Call::buffer_destroy,
+                          Call::device_force_loss, Call::device_set_logging_callback}) {
+    EXPECT_EQ(counting().of(call), 0) << gpu::testing::kCallNames[static_cast<std::size_t>(call)];
+  }
+  EXPECT_GT(counting().of(Call::queue_submit), 0) << "the caller's table is the one in use";
+  EXPECT_EQ(gpu::testing::Live(), before) << "every reference was given back";
   EXPECT_EQ(host.uncaptured, 0);
   EXPECT_EQ(host.lost, 0);
+}
+
+TEST_F(Embedding, ScopesOpenAndCloseOnOneThread) {
+  Host host;
+  counting().reset();
+  auto runtime = *Runtime::adopt(adopt_counted(host));
+  Kernel kernel = *runtime.load(scale_package());
+  const std::vector<float> x = numbers(64);
+  std::atomic<int> good = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i)
+        good += kernel.call({{"x", HostTensor(x, {64})}}, {.args = {{"factor", i}}}) ? 1 : 0;
+      if (gpu::testing::open_scopes != 0) ++counting().wrong_thread;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(good, 40);
+  EXPECT_EQ(counting().wrong_thread, 0);
+  EXPECT_GT(counting().of(Call::device_push_error_scope), 40);
+  EXPECT_EQ(counting().of(Call::device_push_error_scope),
+            counting().of(Call::device_pop_error_scope));
+}
+
+TEST_F(Embedding, NeverRunsTheCallersCallbacks) {
+  Host host;
+  auto runtime = *Runtime::adopt(adopt_counted(host));
+  Kernel kernel = *runtime.load(scale_package());
+  int heard = 0;
+  wgpuQueueOnSubmittedWorkDone(runtime.queue(),
+                               {nullptr, WGPUCallbackMode_AllowProcessEvents,
+                                [](WGPUQueueWorkDoneStatus, WGPUStringView, void* count, void*) {
+                                  ++*static_cast<int*>(count);
+                                },
+                                &heard, nullptr});
+  const std::vector<float> x = numbers(64);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(
+        kernel.call({{"x", HostTensor(x, {64})}}, {.args = {{"factor", i}}, .read_back = true}));
+    runtime.poll();
+    ASSERT_TRUE(runtime.wait_idle());
+  }
+  EXPECT_EQ(heard, 0) << "the caller's events are the caller's to process";
+  wgpuInstanceProcessEvents(host.instance);
+  EXPECT_EQ(heard, 1);
+}
+
+// Wrapped slices between other bytes of the caller's: calls, staged calls and uploads of any range
+// leave those bytes alone.
+TEST_F(Embedding, WrappedSlicesKeepTheirSurroundings) {
+  Host host;
+  auto runtime = *Runtime::adopt(adopt_counted(host));
+  const Tensor all = *Tensor::wrap(runtime, host.buffer, 0, 1024, {256}, DType::u32);
+  std::vector<std::uint32_t> expected(256, 0xa5a5a5a5U);
+  ASSERT_TRUE(all.upload(HostTensor(expected, {256})));
+  Kernel kernel = *runtime.load(scale_package());
+  const std::vector<float> x = {1, 2, 3, 4, 5};
+  const auto put = [&](std::size_t word, float value) {
+    expected[word] = std::bit_cast<std::uint32_t>(value);
+  };
+  // Bound as it is, then at an offset that needs a copy.
+  for (const std::uint64_t offset : {256, 516}) {
+    const Tensor y = *Tensor::wrap(runtime, host.buffer, offset, 20, {5}, DType::f32);
+    auto result =
+        kernel.call({{"x", HostTensor(x, {5})}},
+                    {.args = {{"factor", 2}}, .outputs = {Output("y", y)}, .staging = true});
+    ASSERT_TRUE(result) << result.error().to_string();
+    for (std::size_t i = 0; i < 5; ++i) put(offset / 4 + i, x[i] * 2);
+  }
+  // Halves and bytes that begin and end inside a word.
+  const Tensor halves = *Tensor::wrap(runtime, host.buffer, 802, 6, {3}, DType::f16);
+  const std::vector<std::uint16_t> bits = {0x1111, 0x2222, 0x3333};
+  ASSERT_TRUE(halves.upload(HostTensor(std::as_bytes(std::span(bits)), DType::f16, {3})));
+  expected[200] = 0x1111a5a5U;
+  expected[201] = 0x33332222U;
+  const Tensor bytes =
+      *Tensor::wrap(runtime, host.buffer, 904, 8, {7}, DType::u8, {.packed = true});
+  const std::vector<std::uint8_t> three = {1, 2, 3};
+  ASSERT_TRUE(bytes.upload(HostTensor(three, {3}), 2));
+  expected[226] = 0x0201a5a5U;
+  expected[227] = 0xa5a5a503U;
+  EXPECT_EQ(*all.download<std::uint32_t>(), expected);
+}
+
+TEST_F(Embedding, WithoutCacheHooksOnlyTextsAreKept) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("wgk-adopt-cache-" + std::to_string(::getpid()));
+  const auto files = [&](std::string_view kind) {
+    std::size_t count = 0;
+    std::error_code error;
+    for (const auto& entry : fs::recursive_directory_iterator(folder, error))
+      count += entry.is_regular_file() && entry.path().parent_path().filename() == kind ? 1 : 0;
+    return count;
+  };
+  const std::vector<float> x = numbers(4);
+  for (const bool hooks : {false, true}) {
+    fs::remove_all(folder);
+    auto needs = *device_needs({}, {.cache_folder = folder.string()});
+    Host host(hooks ? &needs : nullptr);
+    AdoptOptions options;
+    options.device = host.device;
+    options.timed_wait = true;
+    options.cache_folder = folder.string();
+    auto runtime = *Runtime::adopt(options);
+    ASSERT_TRUE(runtime.load(scale_package())
+                    ->call({{"x", HostTensor(x, {4})}}, {.args = {{"factor", 1}}}));
+    EXPECT_EQ(files("texts"), 1);
+    EXPECT_EQ(files("pipelines") > 0, hooks);
+  }
+  fs::remove_all(folder);
 }
 
 TEST_F(Embedding, ErrorsOnACallersDeviceNeverReachItsCallbacks) {
@@ -248,6 +316,23 @@ TEST_F(Embedding, DeviceNeedsNameWhatAPackageCannotDoWithout) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, "device/feature");
   EXPECT_TRUE(contains(status.error().message, "maxComputeInvocationsPerWorkgroup"));
+}
+
+TEST_F(Embedding, AFeatureThatACallersDeviceLacksIsNamed) {
+  Host host;  // made without any feature
+  auto runtime = *Runtime::adopt(adopt_counted(host));
+  EXPECT_FALSE(runtime.caps().has_feature("shader-f16")) << "read from the device";
+  EXPECT_EQ(runtime.caps().limit("maxComputeInvocationsPerWorkgroup"), 256);
+  const Package package = testing::make_package(
+      R"json({"domain": "test", "name": "Picky", "inputs": {"x": {"dtype": "float32"}}, "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}},
+              "variants": [{"id": "only", "requires": {"features": ["shader-f16"]},
+                            "passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"workgroups": 1}}]}]})json",
+      "{{ env.wgsl.resourceDeclarations }}\n@compute @workgroup_size(1) fn main() {}");
+  const std::vector<float> x = numbers(4);
+  const auto refused = runtime.load(package)->call({{"x", HostTensor(x, {4})}});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().code.starts_with("select/")) << refused.error().to_string();
+  EXPECT_TRUE(contains(refused.error().to_string(), "shader-f16"));
 }
 
 TEST_F(Embedding, SeesAnAdoptedDeviceGoAndTakesANewOne) {

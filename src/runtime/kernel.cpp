@@ -5,6 +5,7 @@
 #include <format>
 #include <utility>
 
+#include "gpu/transfer.h"
 #include "package/package.h"
 #include "runtime/kernel_impl.h"
 #include "runtime/tensor_impl.h"
@@ -278,6 +279,36 @@ Result<MemoryNeeds> Kernel::memory(const Signature& signature) const {
   auto plan = impl_->at(session)->planner.plan(request_of(signature));
   if (!plan) return std::unexpected(std::move(plan.error()));
   return memory_of(**plan, *session);
+}
+
+Result<MemoryNeeds> Kernel::memory(const Inputs& inputs, const CallOptions& options) const {
+  if (!impl_) return no_kernel();
+  const SessionRef session = impl_->runtime->session();
+  auto call = make_request(inputs, options, session);
+  if (!call) return std::unexpected(std::move(call.error()));
+  auto planned = plan_call(*impl_->at(session), *call, options.staging);
+  if (!planned) return std::unexpected(std::move(planned.error()));
+  const Plan& plan = **planned;
+  std::vector<gpu::Slice> given(plan.tensors.size());
+  for (const auto& [name, slice] : call->placed) {
+    if (const auto index = find_tensor(plan, impl_->package, name)) given[*index] = slice;
+  }
+  MemoryNeeds needs = memory_of(plan, *session);
+  std::vector<gpu::Extent> read;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[i];
+    if (given[i].buffer) (tensor.is_input ? needs.inputs : needs.outputs) -= tensor.buffer_size;
+    if (tensor.is_output) read.push_back({given[i].offset, tensor.byte_length});
+  }
+  if (options.read_back) needs.read_back = gpu::read_back_bytes(read);
+  std::vector<bool> staged(given.size());
+  for (const gpu::Obstacle& obstacle :
+       gpu::find_obstacles(plan, given, session->context.device->limits())) {
+    if (!options.staging || staged[obstacle.tensor]) continue;
+    staged[obstacle.tensor] = true;
+    needs.staging += plan.tensors[obstacle.tensor].buffer_size;
+  }
+  return needs;
 }
 
 MemoryNeeds memory_of(const Plan& plan, const Session& session) {

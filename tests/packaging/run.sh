@@ -90,8 +90,11 @@ else
 fi
 
 step "add_subdirectory"
-cmake -S "$here/subdirectory" -B "$work/subdirectory" "${generator[@]}" -DWGK_SOURCE="$repo" \
-  -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+# With the flags of the build under test, so that ccache has every object already.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+cmake -S "$here/subdirectory" -B "$work/subdirectory" -G Ninja -DWGK_SOURCE="$repo" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
+  -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
+  -DWGK_WARNINGS_AS_ERRORS="$(cached WGK_WARNINGS_AS_ERRORS)" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_LINKER_TYPE=MOLD >/dev/null
 cmake --build "$work/subdirectory" --target run -- -j2 >/dev/null
 "$work/subdirectory/run" "$package"
 

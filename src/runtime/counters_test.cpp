@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a steady state costs and what is left behind, shown by counters.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "gpu/count_support.h"
+#include "runtime/access.h"
+#include "runtime/test_support.h"
+
+// Every allocation of the thread.
+namespace {
+thread_local std::uint64_t allocations = 0;
+
+void* counted(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  std::abort();
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new[](std::size_t size) { return counted(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace wgk {
+namespace {
+
+using gpu::testing::Call;
+using gpu::testing::counting;
+using gpu::testing::kCallNames;
+using gpu::testing::kCalls;
+using gpu::testing::Live;
+using testing::numbers;
+using testing::scale_package;
+using testing::times;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+Runtime counted_runtime(const RuntimeOptions& options = {}) {
+  auto runtime = create_with(options, gpu::testing::counting_procs());
+  if (runtime) return *runtime;
+  ADD_FAILURE() << runtime.error().to_string();
+  std::abort();
+}
+
+class Counters : public testing::RuntimeTest {
+ protected:
+  void SetUp() override {
+    testing::RuntimeTest::SetUp();
+    counting().reset();
+  }
+  std::vector<float> x = numbers(100);
+  CallOptions by(double factor, bool read_back = false) const {
+    return {.args = {{"factor", factor}}, .read_back = read_back};
+  }
+  // Whatever was called since the last reset beside these.
+  static std::string other_calls(std::initializer_list<Call> allowed) {
+    std::string others;
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      const auto call = static_cast<Call>(i);
+      if (counting().calls[i] > 0 && std::ranges::find(allowed, call) == allowed.end())
+        others += std::string(kCallNames[i]) + " ";
+    }
+    return others;
+  }
+};
+
+TEST_F(Counters, RecordingIsThreeCallsAndNoAllocation) {
+  const Runtime runtime = counted_runtime();
+  const Kernel kernel = *runtime.load(scale_package());
+  const Prepared prepared =
+      *kernel.prepare({.inputs = {{.name = "x", .shape = {100}}}, .args = {{"factor", 2}}});
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  const Bound bound = *prepared.bind({{"x", input}, prepared.make_outputs()->at(0)});
+  WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(runtime.device(), nullptr);
+  WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+  counting().reset();
+  counting().swallow_passes = true;  // so that only our own allocations count
+  const std::uint64_t before = allocations;
+  bool good = true;
+  for (int i = 0; i < 1000; ++i) good = bound.record(pass) && good;
+  const std::uint64_t allocated = allocations - before;
+  counting().swallow_passes = false;
+  EXPECT_TRUE(good);
+  EXPECT_EQ(allocated, 0);
+  EXPECT_EQ(counting().of(Call::compute_pass_set_pipeline), 1000);
+  EXPECT_EQ(counting().of(Call::compute_pass_set_bind_group), 1000);
+  EXPECT_EQ(counting().of(Call::compute_pass_dispatch), 1000);
+  EXPECT_EQ(counting().total(), 3000) << "nothing else: no lock, submit, wait or object";
+  wgpuComputePassEncoderEnd(pass);
+  wgpuComputePassEncoderRelease(pass);
+  wgpuCommandEncoderRelease(encoder);
+}
+
+TEST_F(Counters, ASteadyRunIsOneSubmitAndNothingMade) {
+  const Runtime runtime = counted_runtime();
+  const Kernel kernel = *runtime.load(scale_package());
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  const Tensor output = *runtime.empty(DType::f32, {100});
+  CallOptions call = by(2);
+  call.outputs = {Output("y", output)};
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(kernel.call({{"x", input}}, call));
+  const auto before = runtime.stats();
+  const Live live;
+  counting().reset();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(kernel.call({{"x", input}}, call));
+  EXPECT_EQ(runtime.stats().submits - before.submits, 10);
+  EXPECT_EQ(runtime.stats().waits, before.waits) << "nothing waits for the device";
+  EXPECT_EQ(counting().of(Call::queue_submit), 10);
+  EXPECT_EQ(Live(), live);
+  EXPECT_EQ(other_calls({Call::device_create_command_encoder, Call::command_encoder_release,
+                         Call::command_encoder_begin_compute_pass, Call::compute_pass_end,
+                         Call::compute_pass_release, Call::compute_pass_push_debug_group,
+                         Call::compute_pass_pop_debug_group, Call::compute_pass_set_pipeline,
+                         Call::compute_pass_set_bind_group, Call::compute_pass_dispatch,
+                         Call::command_encoder_finish, Call::command_buffer_release,
+                         Call::queue_submit, Call::device_push_error_scope,
+                         Call::device_pop_error_scope, Call::instance_wait_any}),
+            "")
+      << "waiting is for error scopes, which answer at once";
+  EXPECT_EQ(counting().of(Call::instance_wait_any), counting().of(Call::device_pop_error_scope));
+  EXPECT_EQ(*output.download<float>(), times(x, 2));
+}
+
+TEST_F(Counters, SwappedBuffersAreNeverConfused) {
+  const Runtime runtime = counted_runtime();
+  const Kernel kernel = *runtime.load(scale_package());
+  Tensor a = *runtime.upload(HostTensor(x, {100}));
+  Tensor b = *runtime.empty(DType::f32, {100});
+  std::optional<std::uint64_t> groups;
+  for (int i = 0; i < 10; ++i) {
+    CallOptions call = by(i % 2 == 0 ? 2 : 0.5);
+    call.outputs = {Output("y", b)};
+    ASSERT_TRUE(kernel.call({{"x", a}}, call));
+    EXPECT_EQ(*b.download<float>(), i % 2 == 0 ? times(x, 2) : x) << i;
+    std::swap(a, b);
+    if (i == 1) groups = runtime.stats().bind_groups_made;
+  }
+  EXPECT_EQ(runtime.stats().bind_groups_made, *groups) << "both ways have theirs";
+}
+
+TEST_F(Counters, MemoryOfACallIsExactAndTheCapIsToTheByte) {
+  const Inputs inputs = {{"x", HostTensor(x, {100})}};
+  std::uint64_t total = 0;
+  {
+    const Runtime runtime = counted_runtime();
+    const Kernel kernel = *runtime.load(scale_package());
+    const auto needs = kernel.memory(inputs, by(2, true));
+    ASSERT_TRUE(needs) << needs.error().to_string();
+    EXPECT_EQ(needs->inputs, 400);
+    EXPECT_EQ(needs->outputs, 400);
+    EXPECT_GT(needs->read_back, 0);
+    EXPECT_EQ(counting().of(Call::device_create_buffer), 0) << "asking makes nothing";
+    total = needs->total();
+    ASSERT_TRUE(kernel.call(inputs, by(2, true)));
+    EXPECT_EQ(runtime.stats().peak_bytes, total);
+
+    // Tensors that are there already count for nothing, copies that stand in for them do.
+    const Tensor big = *runtime.upload(HostTensor(numbers(200), {200}));
+    const Tensor shifted = *Tensor::wrap(runtime, big.buffer(), 4, 400, {100}, DType::f32);
+    CallOptions staged = by(3);
+    staged.staging = true;
+    EXPECT_EQ(kernel.memory({{"x", big}}, by(3))->inputs, 0);
+    const auto staging = *kernel.memory({{"x", shifted}}, staged);
+    EXPECT_EQ(staging.staging, 400);
+    EXPECT_EQ(staging.inputs, 0);
+  }
+  for (const std::uint64_t missing : {0, 1}) {
+    const Runtime runtime = counted_runtime({{.memory = {.cap = total - missing}}});
+    const Kernel kernel = *runtime.load(scale_package());
+    const auto result = kernel.call(inputs, by(2, true));
+    EXPECT_LE(runtime.stats().peak_bytes, total - missing);
+    if (missing == 0) {
+      EXPECT_TRUE(result) << result.error().to_string();
+    } else {
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code, "limit/memory");
+      EXPECT_EQ(runtime.stats().submits, 0) << "nothing ran";
+    }
+  }
+}
+
+TEST_F(Counters, MemoryOfARecordedSequenceIsExact) {
+  const Runtime runtime = counted_runtime();
+  const Kernel kernel = *runtime.load(testing::accumulate_package(false));
+  std::vector<Prepared> calls;
+  for (const std::int64_t size : {8, 1000})
+    calls.push_back(*kernel.prepare(
+        {.inputs = {{.name = "x", .shape = {size}}, {.name = "y", .shape = {size}}}}));
+  const MemoryNeeds needs = memory(calls, true);
+  const Arena arena = *runtime.make_arena(calls);
+  std::vector<Bound> bound;
+  for (const Prepared& call : calls) {
+    const Shape shape = call.plan().tensors[0].shape;
+    bound.push_back(*call.bind(
+        {{"x", *runtime.empty(DType::f32, shape)}, {"y", *runtime.empty(DType::f32, shape)}},
+        {.arena = arena}));
+  }
+  EXPECT_EQ(runtime.stats().live_bytes, needs.total());
+}
+
+TEST_F(Counters, TenThousandCallsLeaveNothingBehind) {
+  const Runtime runtime = counted_runtime();
+  const Kernel kernel = *runtime.load(scale_package());
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  const Prepared prepared =
+      *kernel.prepare({.inputs = {{.name = "x", .shape = {100}}}, .args = {{"factor", 2}}});
+  const Bound bound = *prepared.bind({{"x", input}, prepared.make_outputs()->at(0)});
+  const auto one_of_each = [&](int i) {
+    switch (i % 4) {
+      case 0: return kernel.call({{"x", HostTensor(x, {100})}}, by(2, true)).has_value();
+      case 1: return kernel.call({{"x", input}}, by(3)).has_value();
+      case 2: return bound.run_and_read().has_value();
+      default: {
+        auto future = kernel.start({{"x", input}}, by(4, true));
+        return future && future->wait().has_value();
+      }
+    }
+  };
+  std::optional<Live> live;
+  std::optional<RuntimeStats> stats;
+  std::size_t heap = 0;
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_TRUE(one_of_each(i)) << i;
+    if (i == 11) {  // each kind for the third time
+      stats = runtime.stats();
+      live.emplace();
+    }
+    if (i == 2000) heap = ::mallinfo2().uordblks;
+  }
+  ASSERT_TRUE(runtime.wait_idle());
+  const auto after = runtime.stats();
+  EXPECT_EQ(Live(), *live);
+  EXPECT_EQ(after.buffers_made, stats->buffers_made);
+  EXPECT_EQ(after.bind_groups_made, stats->bind_groups_made);
+  EXPECT_EQ(after.pipelines_built, stats->pipelines_built);
+  EXPECT_EQ(after.plans_made, stats->plans_made);
+  EXPECT_EQ(after.live_bytes, stats->live_bytes);
+  EXPECT_EQ(after.peak_bytes, stats->peak_bytes);
+  if (!kSanitized) {
+    const auto grown =
+        static_cast<std::int64_t>(::mallinfo2().uordblks) - static_cast<std::int64_t>(heap);
+    EXPECT_LT(grown, 64 * 1024) << "host memory is flat over 8000 calls";
+  }
+}
+
+// Create, use, dispose, again: every object of every kind goes with the runtime.
+TEST_F(Counters, ARuntimeTakesEverythingWithIt) {
+  const Live before;
+  RuntimeOptions options;
+  options.adapter.backend = "null";  // the same calls, at no cost
+  for (int i = 0; i < 30; ++i) {
+    const Runtime runtime = counted_runtime(options);
+    const Runtime second = counted_runtime(options);
+    for (const Runtime& one : {runtime, second}) {
+      const Kernel kernel = *one.load(scale_package());
+      ASSERT_TRUE(kernel.call({{"x", HostTensor(x, {100})}}, by(2, true)));
+      ASSERT_TRUE(kernel.start({{"x", HostTensor(x, {100})}}, by(3, true)));  // dropped at once
+      const Tensor kept = *one.upload(HostTensor(x, {100}));
+      const auto prepared =
+          *kernel.prepare({.inputs = {{.name = "x", .shape = {100}}}, .args = {{"factor", 2}}});
+      const auto bound = *prepared.bind({{"x", kept}, prepared.make_outputs()->at(0)});
+      ASSERT_TRUE(bound.submit());
+      if (i % 3 == 0) {
+        ASSERT_TRUE(one.rebuild());
+      }
+    }
+  }
+  EXPECT_EQ(Live(), before) << Live().total() - before.total() << " objects are left";
+  EXPECT_GT(counting().of(Call::device_destroy), 0) << "our own devices are destroyed";
+}
+
+}  // namespace
+}  // namespace wgk

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eight threads that share one runtime and do whatever threads may do. Meant to run under the
+// thread sanitizer too.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "runtime/test_support.h"
+
+namespace wgk {
+namespace {
+
+using testing::numbers;
+using testing::scale_package;
+using testing::shared_runtime;
+using testing::times;
+
+constexpr std::int64_t kCount = 70;
+
+// One thread's work; everything it shares with the others is behind these handles.
+struct Worker {
+  const Runtime& runtime;
+  const Kernel& scale;
+  const Kernel& accumulate;
+  const Tensor& shared;  // read by all
+  std::vector<float> x = numbers(kCount);
+
+  static CallOptions by(double factor, bool read_back = true) {
+    return {.args = {{"factor", factor}}, .read_back = read_back};
+  }
+  bool right(const Result<CallResult>& result, float factor) const {
+    if (!result) return false;
+    const auto y = result->at("y").download<float>();
+    return y && *y == times(x, factor);
+  }
+  bool host_call(float factor) const {
+    return right(scale.call({{"x", HostTensor(x, {kCount})}}, by(factor)), factor);
+  }
+  bool device_call(float factor) const {
+    return right(scale.call({{"x", shared}}, by(factor, false)), factor);
+  }
+  bool split_call() const {
+    const auto sum =
+        accumulate.call({{"x", HostTensor(numbers(8), {8})}, {"y", HostTensor(numbers(8), {8})}},
+                        {.read_back = true});
+    return sum && *sum->at("y").download<float>() == times(numbers(8), 2);
+  }
+  bool prepared_call(float factor) const {
+    const auto prepared =
+        scale.prepare({.inputs = {{.name = "x", .shape = {kCount}}}, .args = {{"factor", factor}}});
+    if (!prepared) return false;
+    const auto y = prepared->make_output("y");
+    if (!y) return false;
+    auto bound = prepared->bind({{"x", shared}, {"y", *y}});
+    if (!bound) return false;
+    WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(runtime.device(), nullptr);
+    WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+    const bool recorded = bound->record(pass).has_value();
+    wgpuComputePassEncoderEnd(pass);
+    wgpuComputePassEncoderRelease(pass);
+    WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, nullptr);
+    wgpuCommandEncoderRelease(encoder);
+    wgpuQueueSubmit(runtime.queue(), 1, &commands);
+    wgpuCommandBufferRelease(commands);
+    if (!recorded || *y->download<float>() != times(x, factor)) return false;
+    if (!bound->update({{"factor", factor + 1}})) return false;
+    return right(bound->run_and_read(), factor + 1);
+  }
+  bool future_call(float factor, bool wait) const {
+    auto future = scale.start({{"x", shared}}, by(factor));
+    if (!future) return false;
+    if (!wait) {
+      future->cancel();
+      return true;
+    }
+    while (true) {
+      const auto ready = future->ready();
+      if (!ready) return false;
+      if (*ready) break;
+    }
+    return right(future->wait(), factor);
+  }
+  bool transfers(float value) const {
+    const auto tensor = runtime.upload(HostTensor(x, {kCount}));
+    if (!tensor) return false;
+    const std::vector<float> patch = {value, value};
+    if (!tensor->upload(HostTensor(patch, {2}), 3)) return false;
+    const auto part = tensor->download(2, 4);
+    return part && part->as<float>()[1] == value && part->as<float>()[3] == x[5];
+  }
+  bool callback(float factor) const {
+    auto heard = std::make_shared<std::atomic<int>>(0);
+    auto future = scale.start({{"x", shared}}, by(factor));
+    if (!future) return false;
+    future->then([heard, x = x, factor](Result<CallResult> result) {
+      *heard = result && *result->at("y").download<float>() == times(x, factor) ? 1 : -1;
+    });
+    while (*heard == 0) {  // whoever polls runs it
+      runtime.poll();
+      std::this_thread::yield();
+    }
+    return *heard == 1;
+  }
+  bool look() const {
+    static_cast<void>(runtime.stats());
+    static_cast<void>(runtime.caps());
+    const auto why = scale.explain({{"x", shared}}, by(1));
+    return why.selected.has_value() && !runtime.lost() && scale.memory({{"x", shared}}, by(1));
+  }
+  bool step(int t, int i) const {
+    const auto factor = static_cast<float>((t * 37 + i) % 50);
+    switch ((t + i) % 10) {
+      case 0: return device_call(factor);
+      case 1: return split_call();
+      case 2: return prepared_call(factor);
+      case 3: return future_call(factor, true);
+      case 4: return transfers(factor);
+      case 5: return future_call(factor, false);
+      case 6: return look();
+      case 7:
+        if (i % 50 == 0) static_cast<void>(runtime.trim());
+        return device_call(factor);
+      case 8: return i % 3 == 0 ? callback(factor) : host_call(factor);
+      default: return host_call(factor);
+    }
+  }
+};
+
+class Threads : public testing::RuntimeTest {};
+
+TEST_F(Threads, EightMakeFiveHundredMixedCallsEach) {
+  const Runtime& runtime = shared_runtime();
+  const Kernel scale = *runtime.load(scale_package());
+  const Kernel accumulate = *runtime.load(testing::accumulate_package(true));
+  const Tensor shared = *runtime.upload(HostTensor(numbers(kCount), {kCount}));
+  std::atomic<int> wrong = 0, done = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      const Worker worker{runtime, scale, accumulate, shared};
+      for (int i = 0; i < 500; ++i) {
+        if (!worker.step(t, i)) ++wrong;
+        ++done;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(done, 4000);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_FALSE(runtime.lost());
+}
+
+}  // namespace
+}  // namespace wgk
