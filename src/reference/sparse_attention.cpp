@@ -216,6 +216,7 @@ Result<Outputs> sparse_attention(const Call& call) {
   }
   Outputs outputs;
   outputs.emplace_back("outputT", std::move(output));
+  if (!call.wanted.empty()) return outputs;
   outputs.emplace_back("pastKeyT", std::move(keys));
   outputs.emplace_back("pastValueT", std::move(values));
   return outputs;
@@ -237,7 +238,10 @@ std::optional<Sample> sample_sparse_attention(
   const std::int64_t packed = shape_of("keyT") == nullptr ? 2 * (*cache)[1] : 0;
   const std::int64_t rows = (*query)[0] * (*query)[1] * ((*query)[2] / size - packed);
   const auto width = static_cast<std::size_t>(size);
-  if (rows < 2 || static_cast<std::size_t>(rows) * width <= max_elements) return {};
+  std::int64_t cached = 1;
+  for (const std::int64_t extent : *cache) cached *= extent;
+  if (rows < 2 || static_cast<std::size_t>(std::max(rows * size, cached)) <= max_elements)
+    return {};
   Part output{"outputT", {0, size}, {}};
   for (const std::size_t row :
        spread_rows(static_cast<std::size_t>(rows),
