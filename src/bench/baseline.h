@@ -10,9 +10,9 @@
 
 namespace wgk::bench {
 
-// A case is worth guarding by its cost in "copied bytes": median seconds times the copy speed of
-// the same run, so that a slower or busier machine of the same kind does not look like a slower
-// kernel.
+// A case is worth guarding by its cost in "copied bytes": median seconds times the copy speed
+// between its own samples (else that of its run), so that a slower or busier machine of the same
+// kind does not look like a slower kernel.
 double copied_bytes(const Measurement& measurement, const Context& context);
 
 struct SlowDown {
@@ -23,14 +23,22 @@ struct SlowDown {
 struct CheckResult {
   std::size_t compared = 0;
   std::vector<SlowDown> slower;      // every repeat beyond the tolerance
+  std::vector<std::string> failed;   // not timed now, with the reason
   std::vector<std::string> missing;  // in the baseline, not measured now
   std::vector<std::string> unknown;  // measured now, not in the baseline
+
+  bool passes() const { return slower.empty() && failed.empty() && missing.empty(); }
 };
 
 // A case fails only when all `repeats` (interleaved runs of the same cases) agree that it costs
-// more than 1 + `tolerance` times the baseline.
+// more than 1 + `tolerance` times the baseline. Cases are compared by package, name and data: the
+// variant that is chosen may change.
 CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
                           double tolerance = 0.10);
+
+// A baseline of repeats: of each case the repeat whose cost is the median; `old` measurements of
+// other packages are kept.
+Report make_baseline(const std::vector<Report>& repeats, const Report& old);
 
 // File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the
 // adapter's name, without versions in brackets.

@@ -32,6 +32,47 @@ TEST(Baseline, IsRelativeToTheCopySpeedOfTheSameRun) {
   EXPECT_EQ(check_against(baseline, {run(200, 1.0)}).slower.size(), 1u);
 }
 
+// What a busy machine does: single repeats that are far off, in any direction.
+TEST(Baseline, NoiseIsNoSlowDown) {
+  const Report baseline = run(100, 1.0);
+  EXPECT_TRUE(check_against(baseline, {run(100, 3.0), run(100, 0.9), run(100, 1.4)}).passes());
+  EXPECT_TRUE(check_against(baseline, {run(100, 1.09), run(100, 1.09), run(100, 1.09)}).passes());
+  // Slower throughout, as is everything else: the copy between the samples says so.
+  Report busy = run(100, 2.0);
+  busy.measurements.front().copy_bytes_per_second = 50;
+  EXPECT_TRUE(check_against(baseline, {busy, busy, busy}).passes());
+}
+
+TEST(Baseline, ComparesTheCaseWhateverVariantIsChosen) {
+  const Report baseline = run(100, 1.0);
+  Report other = run(100, 1.3);
+  other.measurements.front().variant = "w";
+  EXPECT_EQ(check_against(baseline, {other, other, other}).slower.size(), 1u);
+}
+
+TEST(Baseline, AWrongResultFails) {
+  Report wrong = run(100, 1.0);
+  wrong.measurements.front().error = "bench/wrong: ...";
+  const CheckResult result = check_against(run(100, 1.0), {run(100, 1.0), wrong, run(100, 1.0)});
+  EXPECT_FALSE(result.passes());
+  EXPECT_EQ(result.failed.size(), 1u);
+}
+
+TEST(Baseline, IsMadeOfTheMedianRepeatAndKeepsOtherPackages) {
+  std::vector<Report> repeats = {run(100, 3.0), run(100, 1.0), run(100, 2.0)};
+  for (Report& report : repeats) report.context.packages = {{"a.B", "new"}};
+  Report old = run(100, 9.0);
+  old.context.packages = {{"a.B", "old"}, {"c.D", "kept"}};
+  old.measurements.push_back(old.measurements.front());
+  old.measurements.back().package = "c.D";
+  const Report made = make_baseline(repeats, old);
+  ASSERT_EQ(made.measurements.size(), 2u);
+  EXPECT_EQ(made.measurements[0].package, "c.D");
+  EXPECT_DOUBLE_EQ(made.measurements[1].seconds.median, 2.0);
+  EXPECT_EQ(made.context.packages.size(), 2u);
+  EXPECT_EQ(made.context.packages[0].second, "new");
+}
+
 TEST(Baseline, SaysWhatCouldNotBeCompared) {
   const Report baseline = run(100, 1.0);
   Report other = run(100, 1.0);

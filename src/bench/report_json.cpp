@@ -108,6 +108,7 @@ Json measurement_json(const Measurement& m, const Context& context) {
   if (context.copy_bytes_per_second > 0) {
     json.set("fraction_of_copy", m.bytes_per_second() / context.copy_bytes_per_second);
   }
+  if (m.copy_bytes_per_second > 0) json.set("copy_beside", m.copy_bytes_per_second);
   if (!m.error.empty()) {
     json.set("error_occurred", true);
     json.set("error_message", m.error);
@@ -133,6 +134,7 @@ Measurement measurement_from(const Json& json) {
   m.flops = number_or_zero(json, "flops");
   m.error = text_or_empty(json, "error_message");
   m.largest_error = number_or_zero(json, "largest_error");
+  m.copy_bytes_per_second = number_or_zero(json, "copy_beside");
   m.clock_retries = static_cast<std::size_t>(number_or_zero(json, "clock_retries"));
   if (const Json* host = json.find("host_seconds")) m.host = host_from(*host);
   return m;

@@ -51,12 +51,14 @@ class Runner {
   Status time_entries(const Workload& workload, std::vector<Entry>& entries, bool cold);
   Result<Rotation> floor_rotation(const Entry& entry, Measurement& measurement) const;
   void add(Measurement measurement);
+  Result<const Rotation*> copies();
 
   const gpu::Context& context_;
   Timer& timer_;
   const RunOptions& options_;
   Report& report_;
   const Progress& progress_;
+  Rotation copies_;
 };
 
 std::vector<Contender> Runner::contenders(const Workload& workload, const Subject& subject,
@@ -143,6 +145,14 @@ void Runner::add(Measurement measurement) {
   if (progress_) progress_(report_.measurements.back());
 }
 
+// Made once: its buffers are large.
+Result<const Rotation*> Runner::copies() {
+  if (copies_.empty()) {
+    WGK_ASSIGN(copies_, timer_.copy_rotation(options_.cache_bytes));
+  }
+  return &copies_;
+}
+
 Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entries, bool cold) {
   std::vector<Rotation> rotations;
   std::vector<Measurement> measured;
@@ -164,8 +174,16 @@ Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entrie
     rotations.push_back(std::move(rotation));
     measured.push_back(std::move(floor));
   }
+  if (options_.copies) {
+    WGK_ASSIGN(const Rotation* copy, copies());
+    rotations.push_back(*copy);
+  }
   WGK_ASSIGN(const std::vector<Timing> timings, timer_.measure(rotations));
   for (std::size_t i = 0; i < measured.size(); ++i) {
+    if (options_.copies) {
+      measured[i].copy_bytes_per_second =
+          static_cast<double>(timer_.copied_bytes()) / summarize(timings.back().seconds).median;
+    }
     measured[i].cold = cold;
     measured[i].seconds = summarize(timings[i].seconds);
     measured[i].clock_retries = timings[i].clock_retries;
@@ -222,8 +240,11 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
   return {};
 }
 
-bool selected(const package::BenchCase& bench, const RunOptions& options) {
+bool selected(const package::BenchCase& bench, const std::string& op_id,
+              const RunOptions& options) {
   if (!options.case_pattern.empty() && !verify::matches_glob(options.case_pattern, bench.name))
+    return false;
+  if (!options.names.empty() && !std::ranges::contains(options.names, std::pair(op_id, bench.name)))
     return false;
   return std::ranges::all_of(
       options.tags, [&](const std::string& tag) { return std::ranges::contains(bench.tags, tag); });
@@ -290,7 +311,7 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
   report.context.dependent_dispatch_seconds = speed.dependent_dispatch_seconds;
   Runner runner(context, *timer, complete, report, progress);
   for (const package::BenchCase& bench : subject.benches) {
-    if (!selected(bench, complete)) continue;
+    if (!selected(bench, subject.package->manifest.op_id(), complete)) continue;
     WGK_TRY(runner.run_case(bench, subject, against));
     if (case_done) case_done(report);
   }

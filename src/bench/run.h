@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/report.h"
@@ -23,14 +24,17 @@ struct Subject {
 };
 
 struct RunOptions {
-  std::string case_pattern;           // a glob; empty: all
-  std::vector<std::string> tags;      // cases that have each of these
+  std::string case_pattern;       // a glob; empty: all
+  std::vector<std::string> tags;  // cases that have each of these
+  std::vector<std::pair<std::string, std::string>>
+      names;                          // only these (operator id, case); empty: all
   std::vector<std::string> variants;  // each of these, "all" for every one that accepts the case;
                                       // empty: the selected one
   std::vector<NamedJson> settings = {{}};  // of tunables: each is timed
   bool cold = true, hot = false;
   bool floors =
       false;  // beside each case a kernel that only streams as many bytes, interleaved with it
+  bool copies = false;   // copy between the samples of each case, for figures relative to its speed
   bool host = false;     // also what a call costs the host
   bool compare = false;  // interleave the contenders of a case and report the ratios to the first
   double cache_bytes =

@@ -210,13 +210,23 @@ Result<Timing> Timer::stream_floor(int reads, int writes, std::uint64_t bytes, d
   return std::move(timings->front());
 }
 
+std::uint64_t Timer::copied_bytes() const {
+  return 2 * std::min(software_ ? kCopyBytes / 4 : kCopyBytes,
+                      context_.device->limits().maxStorageBufferBindingSize);
+}
+
+Result<Rotation> Timer::copy_rotation(double cache_bytes) const {
+  return stream_rotation(1, 1, copied_bytes() / 2, cache_bytes);
+}
+
 Result<DeviceSpeed> Timer::device_speed(double cache_bytes) {
   DeviceSpeed speed;
-  const std::uint64_t bytes = std::min(software_ ? kCopyBytes / 4 : kCopyBytes,
-                                       context_.device->limits().maxStorageBufferBindingSize);
-  auto copy = stream_floor(1, 1, bytes, cache_bytes);
+  auto copy = copy_rotation(cache_bytes);
   if (!copy) return std::unexpected(std::move(copy.error()));
-  speed.copy_bytes_per_second = 2 * static_cast<double>(bytes) / summarize(copy->seconds).median;
+  auto copied = measure({&*copy, 1});
+  if (!copied) return std::unexpected(std::move(copied.error()));
+  speed.copy_bytes_per_second =
+      static_cast<double>(copied_bytes()) / summarize(copied->front().seconds).median;
   const auto one = [&](Result<std::shared_ptr<const Plan>> plan) -> Result<double> {
     if (!plan) return std::unexpected(std::move(plan.error()));
     auto rotation = bind_sets(context_, *plan, 1);

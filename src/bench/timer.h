@@ -61,6 +61,10 @@ class Timer {
   Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes,
                                    double cache_bytes) const;
 
+  // Copies of large buffers: what the speed of other calls is measured against.
+  Result<Rotation> copy_rotation(double cache_bytes) const;
+  std::uint64_t copied_bytes() const;  // read and written by one call of it
+
   bool device_clock() const { return device_clock_; }
 
  private:

@@ -2,6 +2,9 @@
 // wgk bench: times the cases of packages.
 #include <unistd.h>
 
+#include <algorithm>
+#include <format>
+
 #include "base/try.h"
 #include "bench/baseline.h"
 #include "bench/run.h"
@@ -12,9 +15,12 @@
 #include "io/files.h"
 #include "json/json.h"
 #include "verify/package_files.h"
+#include "verify/runner.h"
 
 namespace wgk::cli {
 namespace {
+
+constexpr int kRepeats = 3;  // of a check against a baseline
 
 struct Flags {
   std::vector<std::string> packages;
@@ -22,6 +28,7 @@ struct Flags {
   std::vector<std::string> tunables, sweeps;
   DeviceFlags device;
   bench::RunOptions options;
+  std::string check_folder, save_folder;
   double cache_megabytes = 0;
   bool only_hot = false;
 };
@@ -93,14 +100,18 @@ Status write_json(const Flags& flags, const bench::Report& report) {
   return io::write_file(flags.json_file, json::write(bench::to_json(report), json::Style::kPretty));
 }
 
-Result<bench::Report> measure(const Session& session, const Flags& flags) {
-  WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
+Result<bench::RunOptions> options_of(const Flags& flags) {
   bench::RunOptions options = flags.options;
   options.hot = options.hot || flags.only_hot;
   options.cold = !flags.only_hot;
   options.cache_bytes = flags.cache_megabytes * 1e6;
   options.compare = options.variants.size() > 1;
   WGK_ASSIGN(options.settings, read_settings(flags));
+  return options;
+}
+
+Result<bench::Report> measure(const Session& session, const Flags& flags,
+                              const gpu::Context& context, const bench::RunOptions& options) {
   const auto progress = [&](const bench::Measurement& m) {
     if (session.verbose || !m.error.empty() || isatty(STDERR_FILENO) != 0) {
       session.note(m.full_name() + "  " +
@@ -133,8 +144,100 @@ Result<bench::Report> measure(const Session& session, const Flags& flags) {
   return report;
 }
 
+std::string baseline_file(const std::string& folder, const gpu::Context& context) {
+  return folder + "/" + bench::device_kind({.adapter = context.device->adapter().name}) + ".json";
+}
+
+Result<bench::Report> read_baseline(const std::string& file) {
+  WGK_ASSIGN(const std::string text, io::read_file(file));
+  WGK_ASSIGN(const Json json, json::parse(text));
+  return bench::report_from_json(json);
+}
+
+// Rounds over all cases, so that a disturbance of a minute hits one repeat of a case.
+Result<std::vector<bench::Report>> repeat(const Session& session, const Flags& flags,
+                                          const gpu::Context& context, bench::RunOptions options) {
+  options.copies = true;
+  std::vector<bench::Report> repeats;
+  for (int round = 0; round < kRepeats; ++round) {
+    session.note(std::format("round {} of {}", round + 1, kRepeats));
+    WGK_ASSIGN(bench::Report report, measure(session, flags, context, options));
+    repeats.push_back(std::move(report));
+  }
+  return repeats;
+}
+
+Result<bench::CheckResult> check(const Session& session, const Flags& flags) {
+  WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
+  const std::string file = baseline_file(flags.check_folder, context);
+  WGK_ASSIGN(bench::Report baseline, read_baseline(file));
+  if (baseline.context.mode != name(context.device->mode()))
+    return failure("usage/arguments", "the baseline '" + file + "' is of " + baseline.context.mode +
+                                          " mode, this is " +
+                                          std::string(name(context.device->mode())));
+  std::vector<std::string> packages;
+  for (const std::string& place : flags.packages) {
+    WGK_ASSIGN(const bench::Subject subject, open_subject(place));
+    packages.push_back(subject.package->manifest.op_id());
+  }
+  const std::string& pattern = flags.options.case_pattern;
+  std::erase_if(baseline.measurements, [&](const bench::Measurement& m) {
+    return !std::ranges::contains(packages, m.package) ||
+           (!pattern.empty() && !verify::matches_glob(pattern, m.name)) ||
+           !std::ranges::all_of(flags.options.tags, [&](const std::string& tag) {
+             return std::ranges::contains(m.tags, tag);
+           });
+  });
+  if (baseline.measurements.empty())
+    return failure("request/unknown", "the baseline '" + file + "' has none of these cases");
+  WGK_ASSIGN(bench::RunOptions options, options_of(flags));
+  for (const bench::Measurement& m : baseline.measurements)
+    options.names.emplace_back(m.package, m.name);
+  WGK_ASSIGN(const std::vector<bench::Report> repeats, repeat(session, flags, context, options));
+  return bench::check_against(baseline, repeats);
+}
+
+int run_check(const Session& session, const Flags& flags) {
+  const auto result = check(session, flags);
+  if (!result) return session.fail(result.error());
+  for (const bench::SlowDown& slow : result->slower) {
+    std::string line = "slower: " + slow.name + "  ";
+    for (const double ratio : slow.ratios) line += std::format(" {:.2f}", ratio);
+    session.print(line + " times the baseline\n");
+  }
+  for (const std::string& name : result->failed) session.print("not timed: " + name + "\n");
+  for (const std::string& name : result->missing) session.print("missing: " + name + "\n");
+  session.print(std::format("{} cases compared, {} slower, {} not timed, {} missing\n",
+                            result->compared, result->slower.size(), result->failed.size(),
+                            result->missing.size()));
+  return result->passes() ? kSuccess : kCheckFailed;
+}
+
+Status save_baseline(const Session& session, const Flags& flags) {
+  WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
+  const std::string file = baseline_file(flags.save_folder, context);
+  const auto old = read_baseline(file);
+  if (!old && old.error().code != "io/read") return std::unexpected(old.error());
+  WGK_ASSIGN(const bench::RunOptions options, options_of(flags));
+  WGK_ASSIGN(const std::vector<bench::Report> repeats, repeat(session, flags, context, options));
+  const bench::Report made = bench::make_baseline(repeats, old.value_or(bench::Report{}));
+  session.note("writing " + file);
+  return io::write_file(file, json::write(bench::to_json(made), json::Style::kPretty) + "\n");
+}
+
+Result<bench::Report> measure_once(const Session& session, const Flags& flags) {
+  WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
+  WGK_ASSIGN(const bench::RunOptions options, options_of(flags));
+  return measure(session, flags, context, options);
+}
+
 int run(const Session& session, const Flags& flags) {
-  auto report = measure(session, flags);
+  if (!flags.check_folder.empty()) return run_check(session, flags);
+  if (!flags.save_folder.empty()) {
+    const Status saved = save_baseline(session, flags);
+    return saved ? kSuccess : session.fail(saved.error());
+  }
+  auto report = measure_once(session, flags);
   if (!report) return session.fail(report.error());
   const Json json = bench::to_json(*report);
   if (const Status written = write_json(flags, *report); !written)
@@ -151,6 +254,17 @@ int run(const Session& session, const Flags& flags) {
   const bool failed = std::ranges::any_of(
       report->measurements, [](const bench::Measurement& m) { return !m.error.empty(); });
   return failed ? kCheckFailed : kSuccess;
+}
+
+void add_baseline_options(CLI::App& command, Flags& flags) {
+  CLI::Option* check = command.add_option(
+      "--check", flags.check_folder,
+      "Fail when a case of the baseline in this folder that belongs to the device's kind got 10 % "
+      "slower relative to copying, in each of three rounds");
+  command
+      .add_option("--save-baseline", flags.save_folder,
+                  "Write the baseline of the device's kind into this folder, from three rounds")
+      ->excludes(check);
 }
 
 }  // namespace
@@ -192,6 +306,7 @@ void add_bench(CLI::App& app, Session& session) {
                    "Size of the last-level cache in MB, where it is not known")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--html", flags->html_file, "Write a page with plots and tables");
+  add_baseline_options(*command, *flags);
   add_device_flags(*command, flags->device);
   CLI::Option* json = command
                           ->add_option("--json", flags->json_file,

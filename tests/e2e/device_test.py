@@ -117,6 +117,7 @@ class Test(ProgramTest):
 
 class Bench(ProgramTest):
     QUICK = ["--samples", "3", "--cache", "1"]
+    SHORT = ["--samples", "10", "--cache", "1"]
 
     def write_benches(self, **more):
         case = {"name": "some", "inputs": {"x": {"dtype": "float32", "shape": [64, 64]}}, "outputs": ["y"],
@@ -143,6 +144,31 @@ class Bench(ProgramTest):
         self.assertEqual(done.code, SUCCESS, done.err)
         comparison = done.json()["comparisons"][0]
         self.assertEqual((comparison["a"], comparison["b"]), ("plain (against)", "plain"))
+
+    def test_check_against_a_baseline(self):
+        self.write_benches()
+        self.assert_fails(self.wgk("bench", self.package, "--check", "none"), INVALID, "none/")
+        saved = self.wgk("bench", self.package, "--save-baseline", "base", *self.QUICK)
+        self.assert_fails(saved, INVALID, "base/")  # the folder is not made
+        (self.folder / "base").mkdir()
+        saved = self.wgk("bench", self.package, "--save-baseline", "base", *self.SHORT)
+        self.assertEqual(saved.code, SUCCESS, saved.err)
+        (baseline,) = (self.folder / "base").iterdir()
+        entry = json.loads(baseline.read_text())["benchmarks"][0]
+        self.assertGreater(entry["copy_beside"], 0)
+        # Nothing changed: a busy machine may disturb a check, not several.
+        checks = [self.wgk("bench", self.package, "--check", "base", *self.SHORT) for _ in range(2)]
+        self.assertIn(SUCCESS, [check.code for check in checks], checks[0].out)
+        self.assertIn("1 cases compared", checks[0].out)
+        # The planted slow-down.
+        slow = SHADER.replace("y[id.x] =", "var more = 0.0;\n    for (var i = 0u; i < 300u; i++) { more = max(more, -abs(x[(id.x + i) % 64u])); }\n    y[id.x] = more +")
+        (self.build / "double.wgsl.jinja").write_text(slow)
+        self.sign()
+        check = self.wgk("bench", self.package, "--check", "base", *self.SHORT)
+        self.assertEqual(check.code, FAILED, check.err)
+        self.assertIn("slower: test.e2e.Double/some/plain/cold", check.out)
+        self.assertEqual(check.out.count("slower:"), 1)
+        self.assert_fails(self.wgk("bench", self.package, "--check", "base", "--tags", "slow"), INVALID, "none of these cases")
 
     def test_wrong_choices(self):
         self.assert_fails(self.wgk("bench", self.package), INVALID, "no benchmark cases")
