@@ -4,14 +4,15 @@
 
   benchmarks/report.py benchmarks/results/*.json > BENCHMARKS.md
 
-Files of `wgk bench --json` hold our figures, files of the peers runner theirs. Files that belong to one machine have the same first part of their
-name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json, llvmpipe.ort-cpu.json.
+Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs. Files that belong to one machine have
+the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json, llvmpipe.ort-cpu.json.
 """
 
 import collections
 import json
 import math
 import pathlib
+import re
 import sys
 
 
@@ -32,57 +33,137 @@ def geometric_mean(values):
 
 
 class Machine:
+    """What was measured on one machine: our reports in safe and in trusted mode, and those of peers."""
+
     def __init__(self, name):
         self.name = name
-        self.ours, self.peers = None, []
+        self.safe, self.trusted, self.peers = [], [], []
 
     def add(self, report):
-        if "copy_bytes_per_second" in report["context"]:
-            self.ours = report
-        else:
+        if "mode" not in report["context"]:
             self.peers.append(report)
+        elif report["context"]["mode"] == "trusted":
+            self.trusted.append(report)
+        else:
+            self.safe.append(report)
+
+    def packages(self):
+        return dict.fromkeys(entry["package"] for report in self.safe for entry in report["benchmarks"])
 
 
 def timed(entry):
     return not entry.get("error_occurred")
 
 
-def best_of_ours(report):
-    """(package, case) -> {cold: entry, hot: entry}: the selected variant is the one measured first."""
+def ours_by_case(reports, package):
+    """case -> {"cold": entry, "hot": entry}: of several variants the one measured first, which is the selected one; floors are no variant."""
     found = collections.OrderedDict()
-    for entry in report["benchmarks"]:
-        places = found.setdefault((entry["package"], entry["case"]), {})
-        places.setdefault("cold" if entry["cold"] else "hot", entry)
+    for report in reports:
+        for entry in report["benchmarks"]:
+            if entry["package"] != package or entry["variant"].startswith("floor"):
+                continue
+            places = found.setdefault(entry["case"], {})
+            places.setdefault("cold" if entry["cold"] else "hot", entry)
     return found
 
 
 def context_lines(machine):
-    c = machine.ours["context"]
-    yield f"- {c['adapter']} ({c['driver']}), {c['backend']}, {c['mode']} mode, {c['date'][:10]}; clock: {c['clock']}"
-    if c.get("software"):
+    for report in machine.safe + machine.trusted:
+        c = report["context"]
+        yield (f"- {', '.join(name.split('.')[-1] for name in c['packages'])}: {c['adapter']} ({c['driver']}), {c['backend']}, {c['mode']} mode, "
+               f"{c['date'][:10]}, clock: {c['clock']}; copy {rate(c['copy_bytes_per_second'], 'B/s')} read + write, empty dispatch "
+               f"{microseconds(c['empty_dispatch_seconds'])} us, dependent dispatch {microseconds(c['dependent_dispatch_seconds'])} us")
+    if any(report["context"].get("software") for report in machine.safe):
         yield "- **A software adapter: these figures prove host cost and compare CPU programs, never GPU speed.**"
-    yield (f"- copy {rate(c['copy_bytes_per_second'], 'B/s')} read + write; empty dispatch {microseconds(c['empty_dispatch_seconds'])} us; "
-           f"dependent dispatch {microseconds(c['dependent_dispatch_seconds'])} us")
     for report in machine.peers:
-        versions = ", ".join(f"{k} {v}" for k, v in report["context"]["versions"].items() if v != "missing")
-        yield f"- peers ({report['context']['date'][:10]}): {versions}"
+        c = report["context"]
+        versions = ", ".join(f"{k} {v}" for k, v in c["versions"].items() if v != "missing")
+        node = f"; a node of a captured graph {microseconds(c['graph_node_seconds'])} us" if c.get("graph_node_seconds") else ""
+        yield f"- peers ({c['date'][:10]}){': ' + c['source'] if c.get('source') else ''}: {versions}{node}"
 
 
-def package_section(package, cases, peers, copy):
-    names = []
-    for (peer_package, _), entries in peers.items():
-        for entry in entries if peer_package == package else []:
-            if entry["variant"] not in names:
-                names.append(entry["variant"])
+def peer_entries(machine, package):
+    """(case, data) -> {peer: entry}; the first report that has a figure counts. Each entry knows what a launch costs its peer."""
+    found = collections.defaultdict(collections.OrderedDict)
+    for report in machine.peers:
+        for entry in report["benchmarks"]:
+            if entry["package"] != package:
+                continue
+            entry["gap"] = report["context"].get("graph_node_seconds", 0)
+            theirs = found[(entry["case"], "cold" if entry["cold"] else "hot")]
+            if entry["variant"] not in theirs or not timed(theirs[entry["variant"]]):
+                theirs[entry["variant"]] = entry
+    return found
+
+
+def is_floor(name):
+    return name.startswith("floor")
+
+
+class Ratios:
+    """Peer time over ours, for each peer and for the best peer of each case, with and without what a launch costs each side."""
+
+    def __init__(self):
+        self.by_peer = collections.OrderedDict()
+        self.best, self.best_without_gaps = [], []
+
+    def add(self, case, seconds, gap, theirs):
+        ratios, without = [], []
+        for name, entry in theirs.items():
+            if not timed(entry) or is_floor(name):
+                continue
+            peer = entry["seconds"]["median"]
+            self.by_peer.setdefault(name, []).append((case, peer / seconds))
+            ratios.append(peer / seconds)
+            if entry["gap"] and seconds > gap:
+                without.append((peer - entry["gap"]) / (seconds - gap))
+        if ratios:
+            self.best.append((case, min(ratios)))
+        if without:
+            self.best_without_gaps.append((case, min(without)))
+
+    @staticmethod
+    def text(pairs):
+        values = [ratio for _, ratio in pairs]
+        losses = [f"{case} {ratio:.2f}" for case, ratio in pairs if ratio < 1]
+        return f"{geometric_mean(values):.2f} ({len(values)} cases" + (f"; losses: {', '.join(losses)})" if losses else ", no loss)")
+
+    def lines(self):
+        if not self.best:
+            return
+        yield "Geometric means of peer time over ours (above 1: ours is faster):\n"
+        for name, pairs in self.by_peer.items():
+            yield f"- {name}: {self.text(pairs)}"
+        yield f"- best peer of each case: {self.text(self.best)}"
+        if self.best_without_gaps:
+            yield f"- the same with each side's own launch gap taken off: {self.text(self.best_without_gaps)}"
+        for name in [n for n in self.by_peer if n.startswith("torch.compile")]:
+            large = [(case, ratio) for case, ratio in self.by_peer[name] if (rows := ROWS.match(case)) and int(rows[1]) >= 512]
+            if large:
+                yield f"- {name}, from 512 rows up: {self.text(large)}"
+        yield ""
+
+
+ROWS = re.compile(r"(\d+)x\d+_")
+
+
+def package_section(machine, package):
+    peers = peer_entries(machine, package)
+    names = list(dict.fromkeys(name for entries in peers.values() for name in entries))
+    contexts = {package: report["context"] for report in machine.safe if package in report["context"]["packages"]}
+    context = contexts.get(package, machine.safe[0]["context"])
+    copy = context["copy_bytes_per_second"]
+    gap = context["dependent_dispatch_seconds"]
     yield f"### {package}\n"
     yield "| case | variant | data | us | 10-90 % | of copy | " + " | ".join(f"{n}, us" for n in names) + (" | best peer / ours |" if names else "")
     yield "|" + " --- |" * (6 + len(names) + (1 if names else 0))
-    ratios = collections.defaultdict(list)
-    best = []
-    refused = []
-    for (_, case), places in cases:
-        theirs = {entry["variant"]: entry for entry in peers.get((package, case), [])}
+    ratios, refused = Ratios(), []
+    for case, places in ours_by_case(machine.safe, package).items():
         for data, entry in places.items():
+            # Peers that were timed with other data than ours still belong beside what we have.
+            theirs = dict(peers.get((case, data), {}))
+            for other in {"cold", "hot"} - set(places):
+                theirs |= {n: e for n, e in peers.get((case, other), {}).items() if n not in theirs}
             if not timed(entry):
                 yield f"| {case} | {entry['variant']} | {data} | not timed: {entry['error_message']} |  |  |" + "  |" * (len(names) + (1 if names else 0))
                 continue
@@ -95,46 +176,64 @@ def package_section(package, cases, peers, copy):
                 peer = theirs.get(name)
                 if peer is None or not timed(peer):
                     cells.append("-")
-                    if peer is not None and data == "cold":
+                    if peer is not None:
                         refused.append(f"{case}, {name}: {peer['error_message']}")
                     continue
                 cells.append(microseconds(peer["seconds"]["median"]))
-                if data == ("cold" if "cold" in places else data):
-                    ratios[name].append(peer["seconds"]["median"] / seconds)
+                if not is_floor(name):
                     fastest.append(peer["seconds"]["median"] / seconds)
+            ratios.add(case, seconds, gap * entry.get("dispatches", 1), theirs)
             if names:
                 cells.append(f"{min(fastest):.2f}" if fastest else "-")
-                best += [min(fastest)] if fastest else []
             yield "| " + " | ".join(cells) + " |"
-    if ratios:
-        yield ""
-        yield "Geometric means of peer time over ours: " + "; ".join(f"{n} {geometric_mean(r):.2f} ({len(r)} cases, {sum(x < 1 for x in r)} losses)" for n, r in ratios.items()) + "."
-        yield f"Against the best peer of each case: {geometric_mean(best):.2f} ({len(best)} cases, {sum(x < 1 for x in best)} losses)."
+    yield ""
+    yield from ratios.lines()
     if refused:
-        yield "\n<details><summary>Not measured</summary>\n"
+        yield "<details><summary>Not measured</summary>\n"
         yield from (f"- {line}" for line in refused)
-        yield "\n</details>"
+        yield "\n</details>\n"
+
+
+def trusted_section(machine):
+    """Safe over trusted times of the same cases and variants."""
+    rows, values = [], []
+    for package in machine.packages():
+        safe, trusted = ours_by_case(machine.safe, package), ours_by_case(machine.trusted, package)
+        for case in safe:
+            for data in set(safe[case]) & set(trusted.get(case, {})):
+                a, b = safe[case][data], trusted[case][data]
+                if timed(a) and timed(b) and a["variant"] == b["variant"]:
+                    ratio = a["seconds"]["median"] / b["seconds"]["median"]
+                    values.append(ratio)
+                    rows.append(f"| {package.split('.')[-1]} | {case} | {data} | {microseconds(a['seconds']['median'])} | {microseconds(b['seconds']['median'])} | {ratio:.3f} |")
+    if rows:
+        yield "### Safe and trusted mode\n"
+        yield f"Geometric mean of safe over trusted time: {geometric_mean(values):.3f}; largest {max(values):.3f}.\n"
+        yield "| package | case | data | safe, us | trusted, us | safe / trusted |\n| --- | --- | --- | --- | --- | --- |"
+        yield from rows
+        yield ""
+
+
+def comparisons_section(machine):
+    rows = [(report, c) for report in machine.safe for c in report.get("comparisons", [])]
+    if not rows:
+        return
+    yield "### Interleaved comparisons\n"
+    yield "`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case.\n"
+    yield "| case | a | b | time a / time b | 10-90 % |\n| --- | --- | --- | --- | --- |"
+    for _, c in rows:
+        yield f"| {c['name']} | {c['a']} | {c['b']} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
     yield ""
 
 
 def machine_section(machine):
-    yield f"## {machine.ours['context']['adapter']}\n"
+    yield f"## {machine.safe[0]['context']['adapter']}\n"
     yield from context_lines(machine)
     yield ""
-    peers = collections.defaultdict(list)
-    for report in machine.peers:
-        for entry in report["benchmarks"]:
-            peers[(entry["package"], entry["case"])].append(entry)
-    cases = best_of_ours(machine.ours)
-    for package in dict.fromkeys(key[0] for key in cases):
-        yield from package_section(package, [item for item in cases.items() if item[0][0] == package], peers, machine.ours["context"]["copy_bytes_per_second"])
-    comparisons = machine.ours.get("comparisons", [])
-    if comparisons:
-        yield "### Interleaved comparisons\n"
-        yield "| case | a | b | time a / time b | 10-90 % |\n| --- | --- | --- | --- | --- |"
-        for c in comparisons:
-            yield f"| {c['name']} | {c['a']} | {c['b']} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
-        yield ""
+    for package in machine.packages():
+        yield from package_section(machine, package)
+    yield from trusted_section(machine)
+    yield from comparisons_section(machine)
 
 
 HEAD = """# Benchmarks
@@ -152,7 +251,7 @@ def main(paths):
         machines.setdefault(name, Machine(name)).add(json.loads(pathlib.Path(path).read_text()))
     print(HEAD)
     for machine in machines.values():
-        if machine.ours:
+        if machine.safe:
             print("\n".join(machine_section(machine)))
     return 0
 

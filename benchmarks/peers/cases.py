@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,21 +12,39 @@ DTYPES = {"float32": np.float32, "float16": np.float16, "int32": np.int32, "uint
 MASK = (1 << 64) - 1
 
 
-def splitmix64(seed, count):
-    """SplitMix64 outputs for counters 1..count, as unsigned 64-bit integers."""
+CHUNK = 1 << 22     # values that one thread makes at a time
+
+
+def splitmix64(seed, first, count, xp):
+    """SplitMix64 outputs for `count` counters from `first` (the first of all is 1), as unsigned 64-bit integers."""
     with np.errstate(over="ignore"):
-        z = np.uint64(seed & MASK) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = np.uint64(seed & MASK) + xp.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
 
 
-def normal(seed, count, scale):
+def normal(seed, first, count, scale, xp):
     """Near normal: the sum of the four 16-bit words of a SplitMix64 output, mean 0, deviation `scale`."""
-    z = splitmix64(seed, count)
+    z = splitmix64(seed, first, count, xp)
     words = sum(((z >> np.uint64(16 * i)) & np.uint64(0xFFFF)).astype(np.float64) for i in range(4))
     deviation = np.sqrt(4 * (65536.0**2 - 1) / 12)
     return (words - 2 * 65535.0) * (scale / deviation)
+
+
+def in_chunks(make, count, dtype, xp):
+    """make(first, count) for counters 1..count, in parallel on the host, on a device at once."""
+    if xp is not np or count <= CHUNK:
+        return make(1, count).astype(dtype)
+    values = np.empty(count, dtype)
+
+    def fill(begin):
+        end = min(begin + CHUNK, count)
+        values[begin:end] = make(begin + 1, end - begin)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(fill, range(0, count, CHUNK)))
+    return values
 
 
 def csr_block_mask(spec):
@@ -47,29 +66,33 @@ def csr_block_mask(spec):
     return np.array([entries + [-1] * (width - len(entries)) for entries in columns], np.int32)
 
 
-def tensor(spec, default_seed):
+def tensor(spec, default_seed, xp=np):
     """One input of a case. Without data: near normal values, seeded by the port's position (as `wgk bench` does)."""
     shape, dtype = tuple(spec["shape"]), DTYPES[spec["dtype"]]
     count = int(np.prod(shape, dtype=np.int64))
     data = spec.get("data", {"kind": "normal", "seed": default_seed})
     kind = data["kind"]
     if kind == "normal":
-        values = normal(data.get("seed", 0), count, data.get("scale", 1.0))
+        values = in_chunks(lambda first, n: normal(data.get("seed", 0), first, n, data.get("scale", 1.0), xp), count, dtype, xp)
     elif kind == "values":
-        values = np.array(data["values"], np.float64)
+        values = xp.asarray(np.array(data["values"], np.float64))
     elif kind == "const":
-        values = np.full(count, data["value"], np.float64)
+        values = xp.full(count, data["value"], np.float64)
     elif kind == "linear":
-        values = data.get("start", 0) + np.arange(count, dtype=np.float64) * data.get("step", 1)
+        values = data.get("start", 0) + xp.arange(count, dtype=np.float64) * data.get("step", 1)
     elif kind == "grid":
         r = data["r"]
-        steps = (splitmix64(data["seed"], count) % np.uint64(2 * r + 1)).astype(np.float64) - r
-        values = steps * data["step"] + data.get("offset", 0)
+
+        def grid(first, n):
+            steps = (splitmix64(data["seed"], first, n, xp) % np.uint64(2 * r + 1)).astype(np.float64) - r
+            return steps * data["step"] + data.get("offset", 0)
+
+        values = in_chunks(grid, count, dtype, xp)
     elif kind == "csrBlockMask":
-        values = csr_block_mask(data)
+        values = xp.asarray(csr_block_mask(data))
     else:
         raise ValueError(f"data kind {kind!r} is not known to the peers")
-    return np.asarray(values).reshape(shape).astype(dtype)
+    return values.reshape(shape).astype(dtype)
 
 
 @dataclass
@@ -82,11 +105,11 @@ class Case:
     outputs: list
     values: dict = field(default_factory=dict)
 
-    def inputs(self):
-        """Port -> array; made on first use because large cases hold gigabytes."""
-        if not self.values:
-            self.values = {port: tensor(spec, i + 1) for i, (port, spec) in enumerate(self.specs.items())}
-        return self.values
+    def inputs(self, xp=np):
+        """Port -> array of `xp` (numpy, or cupy for arrays on the device); made on first use because large cases hold gigabytes."""
+        if xp.__name__ not in self.values:
+            self.values[xp.__name__] = {port: tensor(spec, i + 1, xp) for i, (port, spec) in enumerate(self.specs.items())}
+        return self.values[xp.__name__]
 
     def forget(self):
         self.values = {}

@@ -68,3 +68,28 @@ def input_sets(bytes_per_set):
     """As many sets as the graph has calls, fewer where memory would not hold them or one call is long."""
     free, _ = torch.cuda.mem_get_info()
     return int(max(2, min(CALLS, 0.35 * free / max(bytes_per_set, 1))))
+
+
+def graph_node_seconds(nodes=1000):
+    """One launch of an empty kernel in a captured graph, each node after the one before."""
+    from triton_norm import empty_kernel
+
+    graph, _ = capture(lambda i: empty_kernel(), nodes)
+    return sorted(replay_times(graph, nodes, 15, cold=False))[7]
+
+
+def copy_rate(size=1 << 30):
+    """Bytes per second, read and written, of device copies that rotate past the cache."""
+    pairs = [(torch.ones(size // 4, device="cuda"), torch.empty(size // 4, device="cuda")) for _ in range(4)]
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    seconds = []
+    for i in range(40):
+        source, target = pairs[i % 4]
+        begin.record()
+        target.copy_(source)
+        end.record()
+        torch.cuda.synchronize()
+        seconds.append(begin.elapsed_time(end) * 1e-3)
+    del pairs
+    torch.cuda.empty_cache()
+    return 2 * size / sorted(seconds[5:])[17]

@@ -11,8 +11,12 @@ reported in the result, never fatal. Only results that agree with float64 are ti
 
 import argparse
 import importlib
+import json
+import os
+import pathlib
 import platform
 import sys
+import tempfile
 import time
 
 from cases import load
@@ -38,9 +42,13 @@ def host_times(function, limit_seconds=3.0):
     return seconds
 
 
-def expected_outputs(operator, case, ports):
-    reference = operator.reference(case)
-    return [reference[port] for port in ports]
+def expected_outputs(operator, case, xp=None):
+    """The ports that peers return, in order, and their float64 values."""
+    import numpy
+
+    reference = operator.reference(case, xp or numpy)
+    ports = [port for port in reference if port in case.outputs]
+    return ports, [reference[port] for port in ports]
 
 
 def ort_session(model, provider):
@@ -78,7 +86,8 @@ def measure_ort(operator, case, results, provider, peer):
             binding.bind_output(name, "cpu" if device != "webgpu" else "webgpu")
     session.run_with_iobinding(binding)
     outputs = binding.copy_outputs_to_cpu()[: len(ports)]
-    error = check(outputs, expected_outputs(operator, case, ports), case.dtype())
+    wanted = dict(zip(*expected_outputs(operator, case)))
+    error = check(outputs, [wanted[port] for port in ports], case.dtype())
 
     def call():
         session.run_with_iobinding(binding)
@@ -87,16 +96,67 @@ def measure_ort(operator, case, results, provider, peer):
     results.add(case, peer, host_times(call), f"wall time of one call, I/O binding ({device})", cold=False, error=error)
 
 
+def kernel_times(model, feeds, provider, runs=8):
+    """Seconds of the provider's own kernels in each run, out of its profile: the device's clock, without submission and waiting."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.enable_profiling = True
+    options.profile_file_prefix = os.path.join(tempfile.gettempdir(), "peer")
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=[provider])
+    for _ in range(runs):
+        session.run(None, feeds)
+    path = pathlib.Path(session.end_profiling())
+    events = [e for e in json.loads(path.read_text()) if e.get("cat") not in ("Session", "Node") and e.get("dur") is not None]
+    path.unlink()
+    kernels = {}
+    for event in events:
+        kernels.setdefault(event["name"], []).append(event["dur"] * 1e-6)
+    per_run = [0.0] * runs
+    for durations in kernels.values():
+        each, rest = divmod(len(durations), runs)
+        if each == 0 or rest:
+            continue        # what runs once, for setting up
+        for i in range(runs):
+            per_run[i] += sum(durations[i * each:(i + 1) * each])
+    if not any(per_run):
+        raise ValueError("its profile has no kernel times")
+    return per_run[2:]
+
+
+def measure_ort_webgpu(operator, case, results):
+    measure_ort(operator, case, results, "WebGpuExecutionProvider", "ONNX Runtime WebGPU")
+    name = "ONNX Runtime WebGPU, kernels"
+    try:
+        model, feeds, _ = operator.onnx_model(case)
+        results.add(case, name, kernel_times(model, feeds, "WebGpuExecutionProvider"), "kernel times of its profile", cold=False)
+    except Exception as problem:
+        results.missing(case, name, f"{type(problem).__name__}: {problem}")
+
+
 def measure_torch_cpu(operator, case, results):
     import torch
 
     function = operator.torch_eager(case)
     inputs = {port: torch.from_numpy(value) for port, value in case.inputs().items()}
-    ports = [port for port in operator.reference(case) if port in case.outputs]
     outputs = [value.double().numpy() for value in function(**inputs)]
-    error = check(outputs, expected_outputs(operator, case, ports), case.dtype())
+    error = check(outputs, expected_outputs(operator, case)[1], case.dtype())
     with torch.inference_mode():
         results.add(case, "PyTorch CPU", host_times(lambda: function(**inputs)), "wall time of one call", cold=False, error=error)
+
+
+def array_module():
+    """cupy where it is there: data and float64 references of large cases are then made on the device."""
+    try:
+        import cupy
+
+        cupy.arange(2).sum()
+        return cupy
+    except Exception:
+        import numpy
+
+        return numpy
 
 
 def measure_cuda(operator, case, results):
@@ -104,31 +164,36 @@ def measure_cuda(operator, case, results):
 
     import cuda_timing
 
-    arrays = case.inputs()
-    bytes_per_set = 2 * sum(value.nbytes for value in arrays.values())
-    count = cuda_timing.input_sets(bytes_per_set)
-    first = {port: torch.from_numpy(value).cuda() for port, value in arrays.items()}
+    xp = array_module()
+    arrays = case.inputs(xp)
+    count = cuda_timing.input_sets(2 * sum(value.nbytes for value in arrays.values()))
+    first = {port: torch.as_tensor(value, device="cuda") for port, value in arrays.items()}
     sets = [first] + [{port: value.clone() for port, value in first.items()} for _ in range(count - 1)]
-    ports = [port for port in operator.reference(case) if port in case.outputs]
-    expected = expected_outputs(operator, case, ports)
+    expected = expected_outputs(operator, case, xp)[1]
     for peer, build in operator.cuda_peers(case):
         try:
             with torch.inference_mode():
                 function = build()
                 fresh = {port: value.clone() for port, value in first.items()}
-                outputs = [value.double().cpu().numpy() for value in function(**fresh)]
+                outputs = [value.double().contiguous() for value in function(**fresh)]
+                outputs = [value.cpu().numpy() if xp.__name__ == "numpy" else xp.asarray(value) for value in outputs]
                 unchecked = getattr(function, "unchecked", None)
                 error = 0.0 if unchecked else check(outputs, expected, case.dtype())
+                del outputs, fresh
                 seconds = cuda_timing.time_graph(lambda i: function(**sets[i]), count)
             results.add(case, peer, seconds, cuda_timing.CLOCK + (f"; {unchecked}" if unchecked else ""), error=error)
         except Exception as problem:
             results.missing(case, peer, f"{type(problem).__name__}: {problem}")
         torch.cuda.empty_cache()
+    if xp.__name__ == "cupy":
+        del arrays, expected, first, sets
+        case.forget()
+        xp.get_default_memory_pool().free_all_blocks()
 
 
 MEASURE = {
     "ort-cpu": ("ONNX Runtime CPU", lambda o, c, r: measure_ort(o, c, r, "CPUExecutionProvider", "ONNX Runtime CPU")),
-    "ort-webgpu": ("ONNX Runtime WebGPU", lambda o, c, r: measure_ort(o, c, r, "WebGpuExecutionProvider", "ONNX Runtime WebGPU")),
+    "ort-webgpu": ("ONNX Runtime WebGPU", measure_ort_webgpu),
     "torch-cpu": ("PyTorch CPU", measure_torch_cpu),
     "cuda": ("CUDA", measure_cuda),
 }
@@ -156,6 +221,18 @@ def device_name(peers):
     return platform.processor() or platform.machine()
 
 
+def device_figures(peers):
+    """What a launch costs there and how fast it copies, for figures without launch gaps."""
+    if "cuda" not in peers:
+        return {}
+    try:
+        import cuda_timing
+
+        return {"graph_node_seconds": cuda_timing.graph_node_seconds(), "cuda_copy_bytes_per_second": cuda_timing.copy_rate()}
+    except Exception as problem:
+        return {"device_figures": f"{type(problem).__name__}: {problem}"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("package", nargs="+", help="folder of a package with build/webgpu/bench.json")
@@ -169,7 +246,7 @@ def main():
     unknown = [peer for peer in peers if peer not in MEASURE]
     if unknown:
         parser.error(f"unknown peers {', '.join(unknown)}; there are {', '.join(MEASURE)}")
-    results = Results({"adapter": device_name(peers), "versions": versions()})
+    results = Results({"adapter": device_name(peers), "versions": versions(), **device_figures(peers)})
     start = time.perf_counter()
     for folder in args.package:
         for case in load(folder, args.tag, args.case):

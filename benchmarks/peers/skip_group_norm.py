@@ -20,8 +20,8 @@ def _layout(case):
     return last, (shape[0], shape[3], shape[1], shape[2]) if last else tuple(shape)
 
 
-def reference(case):
-    x, (last, (n, c, h, w)) = case.inputs(), _layout(case)
+def reference(case, xp=np):
+    x, (last, (n, c, h, w)) = case.inputs(xp), _layout(case)
     groups = case.attrs["groups"]
     skip = x["skip"].astype(np.float64)
     if skip.shape != x["X"].shape:

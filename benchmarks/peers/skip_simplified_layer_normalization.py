@@ -14,8 +14,8 @@ def supports(case):
     return set(case.outputs) <= {"outputT", "residualT"}
 
 
-def reference(case):
-    x = case.inputs()
+def reference(case, xp=np):
+    x = case.inputs(xp)
     r = x["inputT"].astype(np.float64) + x["skipT"]
     if "biasT" in x:
         r = r + x["biasT"]
@@ -61,6 +61,7 @@ def torch_eager(case):
 
 def cuda_peers(case):
     """Peer name -> function of the ports as CUDA tensors, giving (output[, sum]). Import errors name the missing package."""
+    yield "floor: reads 2, writes 2", lambda: _streams(case)
     yield "PyTorch eager", lambda: torch_eager(case)
     yield "torch.compile", lambda: _compiled(case)
     yield "Triton row kernel", lambda: _triton(case)
@@ -81,6 +82,13 @@ def _compiled(case):
     return torch.compile(torch_eager(case), dynamic=False)
 
 
+def _streams(case):
+    from triton_norm import streams
+
+    _need_plain_sum(case, "the floor")
+    return streams
+
+
 def _triton(case):
     from triton_norm import row_norm
 
@@ -95,7 +103,7 @@ def _liger(case):
     epsilon = case.attrs.get("epsilon", 1e-12)
 
     def run(inputT, skipT, gammaT):
-        y, r, *_ = fused_add_rms_norm_forward(inputT, skipT, gammaT, epsilon, 0.0, "none")
+        y, r, *_ = fused_add_rms_norm_forward(inputT, skipT, gammaT, epsilon, 0.0, "llama")
         return y, r
 
     return run

@@ -60,13 +60,6 @@ cmd_run() {
   build_and_enter wgk "$REPO/build/release/wgk" run "$REPO/$RUN_PACKAGE" "$@"
 }
 
-# Times the cases of packages; without arguments those of the row norm.
-cmd_bench() {
-  need
-  [ $# -gt 0 ] || set -- "$REPO/$RUN_PACKAGE" --tags cpu
-  build_and_enter wgk "$REPO/build/release/wgk" bench "$@"
-}
-
 # Runs a corpus of recorded behaviour against the core; without an argument the one of tests/interop.
 cmd_interop() {
   need
