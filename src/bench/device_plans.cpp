@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <format>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,12 @@ struct Number {
   double value;
 };
 
-// A plan of one pass that binds `tensors` in order.
-Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_view text,
-                                             std::vector<Number> numbers,
-                                             std::vector<PlanTensor> tensors,
-                                             std::array<std::uint32_t, 3> dispatch) {
+// A pass that binds `slots` of `tensors` in order.
+Result<PlanPass> make_pass(std::string_view name, std::string_view text,
+                           const std::vector<Number>& numbers,
+                           const std::vector<PlanTensor>& tensors,
+                           const std::vector<std::size_t>& slots,
+                           std::array<std::uint32_t, 3> dispatch) {
   auto parsed = jinja::Template::parse(text, std::string(name) + ".wgsl.jinja");
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   expr::Scope scope;
@@ -31,23 +33,21 @@ Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_
   // `range` is a global of templates; nothing else is read.
   auto wgsl = parsed->render(scope);
   if (!wgsl) return std::unexpected(std::move(wgsl.error()));
-  auto plan = std::make_shared<Plan>();
-  plan->op_id = "wgk.device";
-  plan->variant = name;
   PlanPass pass;
   pass.id = name;
   pass.label = std::format("wgk.device.{}", name);
   pass.shader = std::string(name) + ".wgsl.jinja";
   std::string key = *wgsl;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const bool writes = tensors[i].is_output;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const PlanTensor& tensor = tensors[slots[i]];
+    const bool writes = tensor.is_output;
     pass.bindings.push_back({.index = static_cast<std::uint32_t>(i),
                              .type = writes ? BindingType::kStorage : BindingType::kReadOnlyStorage,
-                             .name = tensors[i].port,
+                             .name = tensor.port,
                              .resource = PlanBinding::Resource::kTensor,
-                             .slot = i,
+                             .slot = slots[i],
                              .offset = 0,
-                             .size = tensors[i].buffer_size});
+                             .size = tensor.buffer_size});
     key += writes ? 'w' : 'r';
   }
   pass.wgsl = std::make_shared<const std::string>(std::move(*wgsl));
@@ -57,8 +57,28 @@ Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_
     pass.key[i] = static_cast<std::uint8_t>(digest.high >> (56 - 8 * i));
     pass.key[8 + i] = static_cast<std::uint8_t>(digest.low >> (56 - 8 * i));
   }
+  return pass;
+}
+
+std::shared_ptr<Plan> new_plan(std::string_view name, std::vector<PlanTensor> tensors) {
+  auto plan = std::make_shared<Plan>();
+  plan->op_id = "wgk.device";
+  plan->variant = name;
   plan->tensors = std::move(tensors);
-  plan->passes.push_back(std::move(pass));
+  return plan;
+}
+
+// A plan of one pass that binds `tensors` in order.
+Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_view text,
+                                             const std::vector<Number>& numbers,
+                                             std::vector<PlanTensor> tensors,
+                                             std::array<std::uint32_t, 3> dispatch) {
+  std::vector<std::size_t> slots(tensors.size());
+  std::iota(slots.begin(), slots.end(), std::size_t{0});
+  auto pass = make_pass(name, text, numbers, tensors, slots, dispatch);
+  if (!pass) return std::unexpected(std::move(pass.error()));
+  auto plan = new_plan(name, std::move(tensors));
+  plan->passes.push_back(std::move(*pass));
   return plan;
 }
 
@@ -73,21 +93,50 @@ PlanTensor words(std::string port, std::uint64_t bytes, bool is_output) {
           .is_output = is_output};
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes) {
+std::vector<PlanTensor> stream_tensors(int reads, int writes, std::uint64_t bytes) {
   std::vector<PlanTensor> tensors;
   for (int i = 0; i < reads; ++i) tensors.push_back(words(std::format("r{}", i), bytes, false));
   for (int i = 0; i < writes; ++i) tensors.push_back(words(std::format("w{}", i), bytes, true));
+  return tensors;
+}
+
+std::array<std::uint32_t, 3> stream_groups(std::uint64_t bytes) {
   const std::uint64_t groups = std::max<std::uint64_t>(1, (bytes / 16 + 255) / 256);
   // Rows of equal length: a full row of 65,535 and a nearly empty one would time workgroups that do
   // nothing.
   const std::uint64_t y = (groups + 65534) / 65535;
   const std::uint64_t x = (groups + y - 1) / y;
-  return one_pass("streams", k_streams_text,
-                  {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}},
-                  std::move(tensors),
-                  {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), 1});
+  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), 1};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes) {
+  return one_pass(
+      "streams", k_streams_text,
+      {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}, {"step", 0}},
+      stream_tensors(reads, writes, bytes), stream_groups(bytes));
+}
+
+Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, std::uint64_t bytes) {
+  std::vector<PlanTensor> tensors = stream_tensors(reads, writes, bytes);
+  tensors.push_back(words("word", 16, true));
+  tensors.back().is_input = true;
+  std::vector<std::size_t> all(tensors.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::size_t> read(all.begin(), all.begin() + reads);
+  read.push_back(tensors.size() - 1);
+  auto plan = new_plan("streams in two dispatches", tensors);
+  for (const int step : {1, 2}) {
+    auto pass = make_pass(step == 1 ? "gather" : "streams", k_streams_text,
+                          {{"reads", static_cast<double>(reads)},
+                           {"writes", step == 1 ? 0.0 : writes},
+                           {"step", static_cast<double>(step)}},
+                          tensors, step == 1 ? read : all, stream_groups(bytes));
+    if (!pass) return std::unexpected(std::move(pass.error()));
+    plan->passes.push_back(std::move(*pass));
+  }
+  return plan;
 }
 
 Result<std::shared_ptr<const Plan>> empty_plan() {

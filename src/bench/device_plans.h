@@ -14,6 +14,9 @@ namespace wgk::bench {
 // Reads `reads` and writes `writes` buffers of `bytes` each (a multiple of 16), 16 bytes per lane.
 // reads and writes are 1 to 4.
 Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes);
+// The same after a dispatch that reads everything once, on which the second one depends: the floor
+// of what needs a reduction over all of it first.
+Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, std::uint64_t bytes);
 Result<std::shared_ptr<const Plan>> empty_plan();
 Result<std::shared_ptr<const Plan>> dependent_plan();
 // A float32 matrix product of `size` (a multiple of 64): 2 size^3 FLOP.

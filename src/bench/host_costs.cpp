@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/host_costs.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/try.h"
 #include "bench/statistics.h"
 #include "gpu/transfer.h"
+#include "plan/planner.h"
+#include "plan/session.h"
 
 namespace wgk::bench {
 namespace {
@@ -62,6 +65,25 @@ Result<Submitting> measure_commands(const gpu::Bound& bound) {
   return Submitting{summarize(std::move(records)).median, summarize(std::move(submits)).median};
 }
 
+// What planning takes longer when no text is known yet.
+Result<double> measure_rendering(const package::Package& package, const DeviceCaps& caps,
+                                 const Request& request) {
+  const PlanOptions options;
+  std::vector<double> seconds;
+  for (int i = 0; i < kRepeats; ++i) {
+    planning::RenderCache texts;
+    const planning::Site site(package, caps, options, texts);
+    double with_texts = 0;
+    for (double* target : {&seconds.emplace_back(), &with_texts}) {
+      const auto start = Clock::now();
+      WGK_TRY(planning::plan_on(site, request));
+      *target = seconds_since(start);
+    }
+    seconds.back() = std::max(seconds.back() - with_texts, 0.0);
+  }
+  return summarize(std::move(seconds)).median;
+}
+
 Status read_back(const gpu::Bound& bound, bool run) {
   const Plan& plan = bound.prepared().plan();
   std::vector<gpu::Slice> slices;
@@ -95,6 +117,7 @@ Result<HostCosts> measure_host_costs(const gpu::Context& context,
     plans.push_back(seconds_since(start));
   }
   costs.plan = summarize(std::move(plans)).median;
+  WGK_ASSIGN(costs.render, measure_rendering(*package, caps, request));
   const Planner planner(package, caps);
   WGK_ASSIGN(const auto plan, planner.plan(request));
   WGK_ASSIGN(costs.known_plan, median_of(kRepeats * 100, [&]() -> Status {

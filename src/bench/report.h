@@ -31,8 +31,8 @@ struct Context {
 
 // Host costs of one call, seconds.
 struct HostCosts {
-  double plan = 0, known_plan = 0, pipelines = 0, record = 0, submit = 0, upload = 0, read_back = 0,
-         whole_call = 0;
+  double plan = 0, known_plan = 0, render = 0, pipelines = 0, record = 0, submit = 0, upload = 0,
+         read_back = 0, whole_call = 0;
 };
 
 struct Measurement {

@@ -67,8 +67,7 @@ std::string roofline(const Report& report) {
 std::string ratios(const Report& report) {
   std::vector<Comparison> sorted = report.comparisons;
   std::ranges::sort(sorted, {}, [](const Comparison& c) { return c.ratio.median; });
-  Axis x{0.9, 1.1, true,
-         "time of the other over time of ours (log axis; right of 1: ours is faster)"};
+  Axis x{0.9, 1.1, true, "time of the first over time of the second (log axis)"};
   std::vector<double> medians;
   for (const Comparison& c : sorted) {
     cover(x, c.ratio.p10);
@@ -76,7 +75,7 @@ std::string ratios(const Report& report) {
     medians.push_back(c.ratio.median);
   }
   const auto count = static_cast<double>(sorted.size());
-  Plot plot(x, Axis{0, count, false, ""}, 860, 70 + 20 * static_cast<int>(sorted.size()), 330);
+  Plot plot(x, Axis{0, count, false, ""}, 960, 70 + 20 * static_cast<int>(sorted.size()), 430);
   plot.frame(plain_tick, nullptr);
   plot.line(1, 0, 1, count, "one");
   const double mean = geometric_mean(medians);
@@ -86,7 +85,7 @@ std::string ratios(const Report& report) {
     plot.line(c.ratio.p10, row, c.ratio.p90, row, "spread");
     plot.point(c.ratio.median, row, "cold",
                std::format("{}: {:.3f} ({} over {})", c.name, c.ratio.median, c.a, c.b));
-    plot.text(x.low, row, c.name + " (" + c.a + ") ", "end");
+    plot.text(x.low, row, std::format("{}: {} / {} ", c.name, c.a, c.b), "end");
     row += 1;
   }
   return plot.svg("Ratios per case") +
@@ -128,15 +127,16 @@ std::string host_table(const Report& report) {
   for (const Measurement& m : report.measurements) {
     if (!m.host) continue;
     const HostCosts& h = *m.host;
-    rows += cells("td", {m.name, m.variant, format_seconds(h.plan), format_seconds(h.known_plan),
-                         format_seconds(h.pipelines), format_seconds(h.record),
-                         format_seconds(h.submit), format_seconds(h.upload),
-                         format_seconds(h.read_back), format_seconds(h.whole_call)});
+    rows +=
+        cells("td", {m.name, m.variant, format_seconds(h.plan), format_seconds(h.known_plan),
+                     format_seconds(h.render), format_seconds(h.pipelines),
+                     format_seconds(h.record), format_seconds(h.submit), format_seconds(h.upload),
+                     format_seconds(h.read_back), format_seconds(h.whole_call)});
   }
   if (rows.empty()) return {};
   return "<h2>Host costs of one call</h2>\n<table>\n" +
-         cells("th", {"case", "variant", "plan, new", "plan, known", "pipelines", "record",
-                      "submit", "upload", "read back", "whole call"}) +
+         cells("th", {"case", "variant", "plan, new", "plan, known", "render", "pipelines",
+                      "record", "submit", "upload", "read back", "whole call"}) +
          rows + "</table>\n";
 }
 

@@ -48,6 +48,7 @@ Summary summary_from(const Json& object, std::string_view key) {
 Json host_json(const HostCosts& h) {
   return Json::object({{"plan", h.plan},
                        {"known_plan", h.known_plan},
+                       {"render", h.render},
                        {"pipelines", h.pipelines},
                        {"record", h.record},
                        {"submit", h.submit},
@@ -59,6 +60,7 @@ Json host_json(const HostCosts& h) {
 HostCosts host_from(const Json& object) {
   return {.plan = number_or_zero(object, "plan"),
           .known_plan = number_or_zero(object, "known_plan"),
+          .render = number_or_zero(object, "render"),
           .pipelines = number_or_zero(object, "pipelines"),
           .record = number_or_zero(object, "record"),
           .submit = number_or_zero(object, "submit"),

@@ -56,15 +56,16 @@ Row measurement_row(const Measurement& m, const Context& context) {
 }
 
 void add_host_table(std::string& text, const Report& report, bool terminal) {
-  std::vector<Row> rows = {{"host cost", "plan", "known", "pipelines", "record", "submit", "upload",
-                            "read back", "whole call"}};
+  std::vector<Row> rows = {{"host cost", "plan", "known", "render", "pipelines", "record", "submit",
+                            "upload", "read back", "whole call"}};
   for (const Measurement& m : report.measurements) {
     if (!m.host) continue;
     const HostCosts& h = *m.host;
     rows.push_back({m.name + " [" + m.variant + "]", format_seconds(h.plan),
-                    format_seconds(h.known_plan), format_seconds(h.pipelines),
-                    format_seconds(h.record), format_seconds(h.submit), format_seconds(h.upload),
-                    format_seconds(h.read_back), format_seconds(h.whole_call)});
+                    format_seconds(h.known_plan), format_seconds(h.render),
+                    format_seconds(h.pipelines), format_seconds(h.record), format_seconds(h.submit),
+                    format_seconds(h.upload), format_seconds(h.read_back),
+                    format_seconds(h.whole_call)});
   }
   if (rows.size() > 1) text += "\n" + layout(rows, terminal);
 }

@@ -117,6 +117,7 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
 }
 
 // A kernel that reads and writes as many large tensors as the case has, with as many bytes in all.
+// Of plans of several dispatches: one that reads all and then, depending on it, such a kernel.
 Result<Rotation> Runner::floor_rotation(const Entry& entry, Measurement& m) const {
   std::uint64_t largest = 0;
   for (const PlanTensor& tensor : entry.prepared->plan().tensors)
@@ -134,10 +135,11 @@ Result<Rotation> Runner::floor_rotation(const Entry& entry, Measurement& m) cons
   m = {.package = entry.measurement.package,
        .name = entry.measurement.name,
        .tags = entry.measurement.tags};
-  m.variant = std::format("floor {}r{}w", reads, writes);
-  m.dispatches = 1;
+  const bool twice = entry.prepared->plan().passes.size() > 1;
+  m.variant = std::format("floor {}r{}w{}", reads, writes, twice ? " in two dispatches" : "");
+  m.dispatches = twice ? 2 : 1;
   m.bytes = static_cast<double>(bytes) * (reads + writes);
-  return timer_.stream_rotation(reads, writes, bytes, options_.cache_bytes);
+  return timer_.stream_rotation(reads, writes, bytes, options_.cache_bytes, twice);
 }
 
 void Runner::add(Measurement measurement) {

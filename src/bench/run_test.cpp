@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/baseline.h"
+#include "bench/timer.h"
 #include "bench/workload.h"
 #include "json/json.h"
 #include "package/memory_source.h"
@@ -152,8 +153,9 @@ TEST(Run, HostCostsAreMeasured) {
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   const auto& host = report->measurements.at(0).host;
   ASSERT_TRUE(host.has_value());
-  for (const double seconds : {host->plan, host->known_plan, host->pipelines, host->record,
-                               host->submit, host->upload, host->read_back, host->whole_call}) {
+  for (const double seconds :
+       {host->plan, host->known_plan, host->render, host->pipelines, host->record, host->submit,
+        host->upload, host->read_back, host->whole_call}) {
     EXPECT_GT(seconds, 0);
   }
 }
@@ -183,6 +185,56 @@ TEST(Run, APlantedSlowDownIsFound) {
   EXPECT_EQ(result.compared, 1U);
   ASSERT_EQ(result.slower.size(), 1U);
   EXPECT_GT(result.slower[0].ratios[0], 1.1);
+}
+
+TEST(Run, SaysWhichClockTimed) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  EXPECT_EQ(TimerOptions{}.samples, 30U);
+  options.timer.host_clock = true;
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  EXPECT_EQ(report->context.clock, "wall time of a batch");
+  EXPECT_GT(report->measurements.at(0).seconds.median, 0);
+  EXPECT_GT(report->context.empty_dispatch_seconds, 0);
+  EXPECT_GT(report->context.dependent_dispatch_seconds, 0);
+}
+
+TEST(Run, ComparesWithAnotherPackage) {
+  if (device() == nullptr) return;
+  const Subject ours = row_norm(), other = row_norm();
+  const auto report = run(*device(), ours, &other, quick(), {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->comparisons.size(), 1U);
+  const Comparison& c = report->comparisons[0];
+  EXPECT_TRUE(c.a.ends_with(" (against)")) << c.a;
+  EXPECT_EQ(c.ratio.samples, 3U);
+  EXPECT_LE(c.ratio.p10, c.ratio.median);
+  EXPECT_LE(c.ratio.median, c.ratio.p90);
+}
+
+TEST(Run, ColdCallsRotateAndHotOnesDoNot) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  // Three times the cache, in sets of 2 x 4096 bytes.
+  const auto cold = (*timer)->stream_rotation(1, 1, 4096, 1e5);
+  ASSERT_TRUE(cold.has_value());
+  EXPECT_EQ(cold->size(), 38U);
+  EXPECT_NE(cold->at(0)->tensors()[0].offset, cold->at(1)->tensors()[0].offset);
+}
+
+TEST(Run, TheFloorOfTwoDispatchesHasTwo) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  const auto rotation = (*timer)->stream_rotation(2, 2, 4096, 1e4, true);
+  ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
+  EXPECT_EQ(rotation->front()->prepared().plan().passes.size(), 2U);
+  const auto timings = (*timer)->measure({&*rotation, 1});
+  ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
+  EXPECT_EQ(timings->front().seconds.size(), 3U);
+  EXPECT_GT(timings->front().seconds.front(), 0);
 }
 
 TEST(Run, NoCaseSelectedIsAnEmptyReport) {

@@ -14,9 +14,6 @@ namespace wgk::bench {
 namespace {
 
 constexpr double kGuardPassSeconds = 5e-3;
-constexpr double kGuardWarmSeconds = 0.3;  // clocks need 0.2 to 0.4 s of load
-constexpr double kGuardLimitSeconds = 3;
-constexpr double kGuardTolerance = 1.04;
 constexpr std::uint32_t kLoadSize = 2048;
 constexpr std::uint64_t kCopyBytes = std::uint64_t{256} << 20;
 constexpr double kArenaBytes = 6.0 * (1 << 30);
@@ -84,7 +81,8 @@ std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes)
 Result<std::unique_ptr<Timer>> Timer::make(gpu::Context context, bool software,
                                            const TimerOptions& options) {
   std::unique_ptr<Timer> timer(new Timer(std::move(context), software, options));
-  timer->device_clock_ = timer->context_.device->caps().has_feature("timestamp-query");
+  timer->device_clock_ =
+      !options.host_clock && timer->context_.device->caps().has_feature("timestamp-query");
   if (auto status = timer->prepare_guard(); !status)
     return std::unexpected(std::move(status.error()));
   return timer;
@@ -125,35 +123,14 @@ Status Timer::prepare_guard() {
   if (!plan) return std::unexpected(std::move(plan.error()));
   auto rotation = bind_sets(context_, *plan, 1);
   if (!rotation) return std::unexpected(std::move(rotation.error()));
-  guard_ = std::move(*rotation);
-  auto once = time(guard_, 1);
+  auto once = time(*rotation, 1);
   if (!once) return std::unexpected(std::move(once.error()));
-  guard_repetitions_ = static_cast<std::uint32_t>(
+  const auto repetitions = static_cast<std::uint32_t>(
       std::clamp(kGuardPassSeconds / std::max(*once, 1e-6), 1.0, 10'000.0));
-  return bring_clocks_up();
-}
-
-// Runs the load until its time is the best known one (or settles, the first time).
-Status Timer::bring_clocks_up() {
-  if (guard_.empty()) return {};
-  const auto start = std::chrono::steady_clock::now();
-  const bool first = guard_seconds_ == 0;
-  int steady = 0;
-  while (seconds_since(start) < kGuardLimitSeconds) {
-    auto seconds = time(guard_, guard_repetitions_);
-    if (!seconds) return std::unexpected(std::move(seconds.error()));
-    steady = guard_seconds_ > 0 && *seconds < guard_seconds_ * 1.02 ? steady + 1 : 0;
-    if (guard_seconds_ == 0 || *seconds < guard_seconds_) guard_seconds_ = *seconds;
-    if (steady >= 3 && (!first || seconds_since(start) > 2 * kGuardWarmSeconds)) return {};
-  }
-  return {};
-}
-
-Result<bool> Timer::clocks_held() {
-  if (guard_.empty()) return true;
-  auto seconds = time(guard_, guard_repetitions_);
-  if (!seconds) return std::unexpected(std::move(seconds.error()));
-  return *seconds < guard_seconds_ * kGuardTolerance;
+  guard_.emplace(
+      [this, load = std::move(*rotation), repetitions] { return time(load, repetitions); },
+      [] { return seconds_since({}); });
+  return guard_->bring_up();
 }
 
 Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotations) {
@@ -182,22 +159,24 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
 }
 
 Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) {
-  for (std::size_t retries = 0;; ++retries) {
-    if (auto status = bring_clocks_up(); !status) return std::unexpected(std::move(status.error()));
-    auto timings = measure_once(rotations);
-    if (!timings) return timings;
-    auto held = clocks_held();
-    if (!held) return std::unexpected(std::move(held.error()));
-    if (*held || retries >= options_.max_retries) {
-      for (Timing& timing : *timings) timing.clock_retries = retries;
-      return timings;
-    }
-  }
+  if (!guard_) return measure_once(rotations);
+  std::vector<Timing> timings;
+  const auto retries = guard_->run(
+      [&]() -> Status {
+        auto once = measure_once(rotations);
+        if (!once) return std::unexpected(std::move(once.error()));
+        timings = std::move(*once);
+        return {};
+      },
+      options_.max_retries);
+  if (!retries) return std::unexpected(retries.error());
+  for (Timing& timing : timings) timing.clock_retries = *retries;
+  return timings;
 }
 
 Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t bytes,
-                                        double cache_bytes) const {
-  auto plan = streams_plan(reads, writes, bytes);
+                                        double cache_bytes, bool twice) const {
+  auto plan = twice ? twice_plan(reads, writes, bytes) : streams_plan(reads, writes, bytes);
   if (!plan) return std::unexpected(std::move(plan.error()));
   return bind_sets(context_, *plan, cold_sets(**plan, cache_bytes, kArenaBytes));
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "bench/clock_guard.h"
 #include "gpu/executor.h"
 #include "gpu/timing.h"
 #include "wgk/error.h"
@@ -25,6 +26,7 @@ struct TimerOptions {
   double warm_up_seconds = 0.2;
   std::uint32_t max_repetitions = 20'000;  // of a call in one pass
   std::size_t max_retries = 3;             // of a measurement that the clock guard refuses
+  bool host_clock = false;                 // although the device has timestamps
 };
 
 struct Timing {
@@ -57,9 +59,9 @@ class Timer {
   // Reads and writes that many buffers of `bytes` each, cold: the floor of a kernel with these
   // streams. Seconds per call.
   Result<Timing> stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes);
-  // The calls of stream_floor, for interleaving with others.
-  Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes,
-                                   double cache_bytes) const;
+  // The calls of stream_floor, for interleaving with others; with `twice`, of two dispatches.
+  Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes,
+                                   bool twice = false) const;
 
   // Copies of large buffers: what the speed of other calls is measured against.
   Result<Rotation> copy_rotation(double cache_bytes) const;
@@ -76,17 +78,13 @@ class Timer {
                       std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
   Status prepare_guard();
-  Status bring_clocks_up();
-  Result<bool> clocks_held();
   Result<std::vector<Timing>> measure_once(std::span<const Rotation> rotations);
 
   gpu::Context context_;
   bool software_;
   TimerOptions options_;
   bool device_clock_ = false;
-  Rotation guard_;
-  std::uint32_t guard_repetitions_ = 1;
-  double guard_seconds_ = 0;  // best known time of one guard pass
+  std::optional<ClockGuard> guard_;
 };
 
 // A call's buffers cut out of one arena per port, so that `sets` sets differ in address and every

@@ -299,6 +299,8 @@ void add_bench(CLI::App& app, Session& session) {
                     "Beside each case a kernel that only reads and writes as many bytes");
   command->add_flag("--host", flags->options.host,
                     "Also what a call costs the host: planning, pipelines, commands, transfers");
+  command->add_flag("--host-clock", flags->options.timer.host_clock,
+                    "Time batches by the host's clock although the device has timestamps");
   command->add_option("--samples", flags->options.timer.samples, "Timed passes per measurement")
       ->check(CLI::Range(3, 100000));
   command
