@@ -4,7 +4,7 @@
 
   benchmarks/report.py benchmarks/results/*.json > BENCHMARKS.md
 
-Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs. Files that belong to one machine have
+Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs, files of benchmarks/host/run.py what the host costs. Files that belong to one machine have
 the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json, llvmpipe.ort-cpu.json.
 """
 
@@ -37,10 +37,12 @@ class Machine:
 
     def __init__(self, name):
         self.name = name
-        self.safe, self.trusted, self.peers = [], [], []
+        self.safe, self.trusted, self.peers, self.host = [], [], [], None
 
     def add(self, report):
-        if "mode" not in report["context"]:
+        if report.get("kind") == "host":
+            self.host = report
+        elif "mode" not in report["context"]:
             self.peers.append(report)
         elif report["context"]["mode"] == "trusted":
             self.trusted.append(report)
@@ -236,6 +238,18 @@ def machine_section(machine):
     yield from comparisons_section(machine)
 
 
+def host_section(report):
+    """Files of benchmarks/host/run.py: the same commands by this library and by bare Dawn calls."""
+    yield "### Host cost against bare Dawn\n"
+    yield (f"{report['adapter']}, {report['date']}, {report['cpus']} CPU cores. The same commands on the same kind of device in the same run, by this library "
+           f"and by C calls of Dawn; medians of {report['repetitions']} interleaved repetitions (`benchmarks/host/run.py`).\n")
+    yield "| what | ours | bare | ours - bare | ours / bare | goal |\n| --- | --- | --- | --- | --- | --- |"
+    for row in report["rows"]:
+        unit = f" {row['unit']}" if row["unit"] else ""
+        yield f"| {row['what']} | {row['ours']:.3f}{unit} | {row['bare']:.3f}{unit} | {row['extra']:+.3f}{unit} | {row['ratio']:.3f} | {row['goal']} |"
+    yield ""
+
+
 HEAD = """# Benchmarks
 
 Written by `benchmarks/report.py` from the files in `benchmarks/results`; `./dev bench` and `./dev bench peers` make new ones. Every case is
@@ -253,6 +267,10 @@ def main(paths):
     for machine in machines.values():
         if machine.safe:
             print("\n".join(machine_section(machine)))
+        elif machine.host:
+            print(f"## {machine.host['adapter']}\n")
+        if machine.host:
+            print("\n".join(host_section(machine.host)))
     return 0
 
 

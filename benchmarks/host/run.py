@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the host's side against bare Dawn in one run and writes a JSON result.
 
-usage: benchmarks/host/run.py BUILD_FOLDER [--repetitions N] [--out FILE]
+usage: benchmarks/host/run.py BUILD_FOLDER [--repetitions N] [--min-time S] [--out FILE] [--kernels FOLDER] [--prefix "COMMAND WORDS"]
+
+BUILD_FOLDER/bin holds the programs `runtime_bench` and `cold`; `--prefix` is what they are started by.
 
 Bare and our own variants alternate. Every figure is a median; `ratio` and `extra` compare ours with bare.
 """
@@ -10,15 +12,16 @@ Bare and our own variants alternate. Every figure is a median; `ratio` and `extr
 import argparse
 import json
 import pathlib
+import os
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-REPO = pathlib.Path(__file__).resolve().parents[2]
-NORM = REPO / "kernels" / "com.microsoft.SkipSimplifiedLayerNormalization"
+REPO = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def first_line_time(command):
@@ -33,11 +36,11 @@ def first_line_time(command):
     return spent
 
 
-def micro(bench, repetitions):
+def micro(bench, repetitions, seconds):
     """Medians by name of the Google Benchmark program, repetitions of all benchmarks interleaved."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
-            [bench, f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true",
+            [*bench, f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={seconds}s", "--benchmark_enable_random_interleaving=true",
              "--benchmark_report_aggregates_only=true", f"--benchmark_out={out.name}", "--benchmark_out_format=json",
              "--benchmark_filter=BM_(Record|Threads|RoundTrip|Chain)"],
             check=True, stdout=subprocess.DEVNULL)
@@ -54,23 +57,29 @@ def micro(bench, repetitions):
 
 
 def pair(what, ours, bare, unit, goal):
-    return {"what": what, "ours": ours, "bare": bare, "unit": unit, "extra": ours - bare, "ratio": ours / bare, "goal": goal}
+    return {"what": what, "ours": ours, "bare": bare, "unit": unit, "extra": ours - bare, "ratio": ours / bare if bare else 1.0, "goal": goal}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--min-time", type=float, default=0.3, help="seconds of one repetition")
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--kernels", type=pathlib.Path, default=REPO / "kernels")
+    parser.add_argument("--prefix", default="")
     options = parser.parse_args()
-    cold = options.build / "bin" / "cold"
-    results = micro(options.build / "bin" / "runtime_bench", options.repetitions)
+    prefix = shlex.split(options.prefix)
+    cold = [*prefix, options.build / "bin" / "cold"]
+    norm = options.kernels / "com.microsoft.SkipSimplifiedLayerNormalization"
+    os.environ["WGK_KERNELS"] = str(options.kernels)
+    results = micro([*prefix, options.build / "bin" / "runtime_bench"], options.repetitions, options.min_time)
 
     rows = []
     record = {name: results[f"BM_Record{name}"] for name in ("Ours", "Bare")}
     rows.append(pair("record one dispatch", record["Ours"]["per_dispatch"] * 1e6, record["Bare"]["per_dispatch"] * 1e6, "us", "+0.2 us"))
-    rows.append(pair("allocations per recorded call", record["Ours"]["allocations_per_call"] + 1e-12,
-                     record["Bare"]["allocations_per_call"] + 1e-12, "", "no more than bare"))
+    rows.append(pair("allocations per recorded call, Dawn's included", record["Ours"]["allocations_per_call"],
+                     record["Bare"]["allocations_per_call"], "", "no more than bare"))
     rows.append(pair("submit to mapped result", results["BM_RoundTripOurs"]["seconds"] * 1e6, results["BM_RoundTripBare"]["seconds"] * 1e6,
                      "us", "+3 us"))
     rows.append(pair("the same as one call with host data", results["BM_RoundTripCall"]["seconds"] * 1e6,
@@ -87,17 +96,17 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         plan = pathlib.Path(folder) / "plan.txt"
-        subprocess.run([cold, "plan", NORM, plan], check=True)
+        subprocess.run([*cold, "plan", norm, plan], check=True)
         times = {"ours": [], "bare": []}
         for _ in range(options.repetitions + 1):
-            times["ours"].append(first_line_time([cold, "ours", NORM]))
-            times["bare"].append(first_line_time([cold, "bare", plan]))
+            times["ours"].append(first_line_time([*cold, "ours", norm]))
+            times["bare"].append(first_line_time([*cold, "bare", plan]))
         # The first of each fills the caches of the machine.
         medians = {name: statistics.median(values[1:]) * 1e3 for name, values in times.items()}
         rows.append(pair("new process to first result", medians["ours"], medians["bare"], "ms", "1.2 x"))
         cached = []
         for _ in range(options.repetitions):
-            done = subprocess.run([cold, "pipelines", NORM, pathlib.Path(folder) / "cache"], check=True, capture_output=True, text=True)
+            done = subprocess.run([*cold, "pipelines", norm, pathlib.Path(folder) / "cache"], check=True, capture_output=True, text=True)
             cached.append(json.loads(done.stdout))
         rows.append(pair(f"{cached[0]['pipelines']} pipelines from a full disk cache", statistics.median(c["ours_us"] for c in cached) / 1e3,
                          statistics.median(c["bare_us"] for c in cached) / 1e3, "ms", "1.2 x"))
@@ -106,8 +115,9 @@ def main():
         print(f"{row['what']:68} ours {row['ours']:10.3f} {row['unit']:3} bare {row['bare']:10.3f} {row['unit']:3}"
               f" extra {row['extra']:+9.3f}  ratio {row['ratio']:.3f}  goal {row['goal']}")
     if options.out:
-        info = subprocess.run([cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
-        report = {"kind": "host", "machine": platform.machine(), "adapter": info, "repetitions": options.repetitions, "rows": rows}
+        info = subprocess.run([*cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
+        report = {"kind": "host", "machine": platform.machine(), "adapter": info, "date": time.strftime("%Y-%m-%d", time.gmtime()),
+                  "cpus": os.cpu_count(), "repetitions": options.repetitions, "rows": rows}
         options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 

@@ -14,6 +14,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,9 +46,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Named = std::vector<std::pair<std::string, Tensor>>;
 
-constexpr const char* kNorm =
-    WGK_SOURCE_DIR "/kernels/com.microsoft.SkipSimplifiedLayerNormalization";
-constexpr const char* kAttention = WGK_SOURCE_DIR "/kernels/com.microsoft.SparseAttention";
+// A package of the project's; WGK_KERNELS is their folder where the source is not at hand.
+std::string package_at(std::string_view name) {
+  const char* folder = std::getenv("WGK_KERNELS");
+  return std::format("{}/com.microsoft.{}", folder == nullptr ? WGK_SOURCE_DIR "/kernels" : folder,
+                     name);
+}
 
 template <class T>
 T need(Result<T> result) {
@@ -173,7 +177,7 @@ struct Norm {
 
   explicit Norm(const RuntimeOptions& options = {})
       : runtime(need(Runtime::create(options))),
-        kernel(need(runtime.load(kNorm))),
+        kernel(need(runtime.load(package_at("SkipSimplifiedLayerNormalization")))),
         bare(runtime.device(), runtime.queue()) {
     const std::vector<float> row(4096, 1.0F);
     const auto tensor = [&](Shape shape) {
@@ -324,7 +328,7 @@ BENCHMARK(BM_RoundTripCall)->UseRealTime();
 struct Chain {
   static constexpr std::int64_t kHeads = 4, kHidden = 128;
   Kernel norm_kernel = norm().kernel;
-  Kernel attention = need(norm().runtime.load(kAttention));
+  Kernel attention = need(norm().runtime.load(package_at("SparseAttention")));
   const Values attrs = {{"num_heads", kHeads}, {"kv_num_heads", 2}, {"sparse_block_size", 16}};
   std::vector<Bound> calls;
   std::vector<std::pair<const Kernel*, Named>> separate;
@@ -422,7 +426,8 @@ void BM_RoundTripTrusted(benchmark::State& state) {
   static auto* const kTrusted = [] {
     struct Trusted {
       Runtime runtime = need(Runtime::create({.mode = Mode::kTrusted}));
-      Kernel kernel = need(runtime.load(kNorm, {.trust = true}));
+      Kernel kernel =
+          need(runtime.load(package_at("SkipSimplifiedLayerNormalization"), {.trust = true}));
       Bound bound;
     };
     auto* made = new Trusted;

@@ -56,6 +56,9 @@ else
   echo "skipped: python3-cffi is not installed"
 fi
 
+step "C reaches whatever C++ does"
+python3 "$here/c_coverage_test.py" "$repo"
+
 step "exports"
 nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$work/exports"
 if grep -v '^wgk_' "$work/exports"; then
@@ -64,6 +67,11 @@ fi
 grep -o 'wgk_[a-z_0-9]*(' "$repo/include/wgk.h" | tr -d '(' | sort -u >"$work/declared"
 diff "$work/declared" "$work/exports"
 readelf -d "$library" | grep -q 'SONAME.*libwgkernels\.so\.[0-9]'
+
+# Whatever calls WebGPU goes through one table, which one file fills.
+if nm -A --undefined-only "$libdir"/libwgkernels_runtime.a "$libdir"/libwgkernels_c_static.a | grep ' U wgpu[A-Z]' | grep -v ':procs\.cpp\.o:'; then
+  echo "only procs.cpp may name WebGPU functions" && exit 1
+fi
 
 step "ABI against the baseline"
 baseline=$here/wgkernels.abi
@@ -90,17 +98,28 @@ else
 fi
 
 step "add_subdirectory"
-# With the flags of the build under test, so that ccache has every object already.
+# With the flags of the build under test and at the same depth, so that ccache has every object already.
+subdirectory=$(dirname "$build")/packaging
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
-cmake -S "$here/subdirectory" -B "$work/subdirectory" -G Ninja -DWGK_SOURCE="$repo" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
+cmake -S "$here/subdirectory" -B "$subdirectory" -G Ninja -DWGK_SOURCE="$repo" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
   -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
   -DWGK_WARNINGS_AS_ERRORS="$(cached WGK_WARNINGS_AS_ERRORS)" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_LINKER_TYPE=MOLD >/dev/null
-cmake --build "$work/subdirectory" --target run -- -j2 >/dev/null
-"$work/subdirectory/run" "$package"
+cmake --build "$subdirectory" --target run -- -j2 >/dev/null
+"$subdirectory/run" "$package"
 
 step "archives"
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packed" >/dev/null)
 tar -tzf "$work"/packed/wgkernels-*.tar.gz | grep -q 'lib/.*libwgkernels\.so\.[0-9]'
 dpkg-deb --contents "$work"/packed/wgkernels_*.deb | grep -q 'include/wgk\.h'
 dpkg-deb --field "$work"/packed/wgkernels_*.deb Package Version Architecture
+mkdir "$work/elsewhere"
+tar -xzf "$work"/packed/wgkernels-*.tar.gz -C "$work/elsewhere" --strip-components=1
+cmake -S "$here/c_consumer" -B "$work/moved" "${generator[@]}" -DCMAKE_PREFIX_PATH="$work/elsewhere" >/dev/null
+cmake --build "$work/moved" >/dev/null
+LD_LIBRARY_PATH=$work/elsewhere/lib "$work/moved/run" "$package"
+dpkg-deb --extract "$work"/packed/wgkernels_*.deb "$work/debian"
+PKG_CONFIG_PATH=$(dirname "$(find "$work/debian" -name wgkernels.pc)")
+# shellcheck disable=SC2046 # flags are words
+cc -std=c99 "$here/c_consumer/main.c" $(pkg-config --cflags --libs wgkernels) -o "$work/from_deb"
+LD_LIBRARY_PATH=$(dirname "$(find "$work/debian" -name libwgkernels.so)") "$work/from_deb" "$package"
 echo "packaging: passed"

@@ -4,7 +4,7 @@
 # with status 0, fails with any other, and is skipped with 77 (its last line then says why). To add a stage, write the
 # function and put the name where it belongs in STAGES. A stage sees WGK_TEST_FULL=1 when --full was given.
 
-STAGES=(format text includes generated build unit interop packages differential purity sanitizers dev bundle)
+STAGES=(format text includes generated build unit interop packages packaging differential purity sanitizers threads dev bundle)
 
 stage_format() { cmd_fmt --check; }
 stage_text() { lint_text; }
@@ -52,6 +52,12 @@ stage_packages() {
   return "$rc"
 }
 
+# What users build against: installed, added as a folder, packed; and the examples, whose numbers are in the log.
+stage_packaging() {
+  inside tests/packaging/run.sh build/release || return 1
+  inside ctest --test-dir build/release --verbose --no-tests=error -L examples
+}
+
 # Random templates and expressions against the reference engine of npm, where npm can fetch it.
 stage_differential() { inside tests/differential/run.sh build/release "$([ "$WGK_TEST_FULL" = 1 ] && echo 100000 || echo 12000)"; }
 
@@ -83,6 +89,17 @@ stage_sanitizers() {
     inside "build/asan/${test}_replay" "tests/fuzz/corpus/$test" "build/test/seeds/$test" >"$REPO/build/test/$test.log" 2>&1 ||
       { tail -n 40 "$REPO/build/test/$test.log" && return 1; }
   done
+}
+
+# The runtime under the thread sanitizer: eight threads with five hundred mixed calls each, and everything else that threads do.
+stage_threads() {
+  [ "$WGK_TEST_FULL" = 1 ] || {
+    echo "part of --full"
+    return 77
+  }
+  build tsan runtime_test || return 1
+  inside env TSAN_OPTIONS="suppressions=$REPO/tests/sanitizers/thread.supp halt_on_error=1" build/tsan/runtime_test --gtest_brief=1 \
+    --gtest_filter='Threads.*:Runtimes.MayBeUsedFromManyThreads:RuntimeFaults.Loss*:Embedding.Scopes*:Calls.*:PreparedCalls.*'
 }
 
 # ./dev itself, from outside.

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every public member of the C++ handles, and every option, has its C counterpart.
+
+A member that is new in C++ must be given its C function here, or the test fails.
+
+usage: c_coverage_test.py REPOSITORY
+"""
+
+import pathlib
+import re
+import sys
+
+# C++ class -> member -> C function, or the reason why C needs none.
+MEMBERS = {
+    "Runtime": {
+        "create": "wgk_runtime_create", "adopt": "wgk_runtime_adopt", "adapters": "wgk_adapters", "describe": "wgk_runtime_describe",
+        "caps": "wgk_runtime_describe", "device": "wgk_runtime_device", "queue": "wgk_runtime_queue", "instance": "wgk_runtime_instance",
+        "load": ["wgk_kernel_load", "wgk_kernel_from_package"], "upload": "wgk_tensor_upload", "empty": "wgk_tensor_empty",
+        "zeros": "wgk_tensor_empty", "prewarm": "wgk_runtime_prewarm", "prewarm_remembered": "wgk_runtime_prewarm_remembered",
+        "make_arena": "wgk_arena_create", "poll": "wgk_runtime_poll", "wait_idle": "wgk_runtime_wait_idle", "stats": "wgk_runtime_get_stats",
+        "trim": "wgk_runtime_trim", "lost": "wgk_runtime_lost", "rebuild": "wgk_runtime_rebuild",
+    },
+    "Package": {
+        "open": "wgk_package_open", "op_id": "wgk_package_info", "origin": "wgk_package_info", "digest": "wgk_package_info",
+        "inputs": "wgk_package_info", "outputs": "wgk_package_info", "variants": "wgk_package_info", "plan": "wgk_package_plan",
+        "explain": "wgk_package_explain",
+    },
+    "Tensor": {
+        "wrap": "wgk_tensor_wrap", "dtype": "wgk_tensor_dtype", "storage": "wgk_tensor_storage", "packed": "wgk_tensor_packed",
+        "shape": ["wgk_tensor_shape", "wgk_tensor_rank"], "elements": "wgk_tensor_elements", "byte_length": "wgk_tensor_byte_length",
+        "byte_offset": "wgk_tensor_byte_offset", "buffer": "wgk_tensor_buffer", "borrowed": "wgk_tensor_borrowed",
+        "download": ["wgk_tensor_download", "wgk_tensor_host_size"], "upload": "wgk_tensor_write", "reshaped": "wgk_tensor_reshape",
+    },
+    "Kernel": {
+        "package": "wgk_package_info", "op_id": "wgk_package_info", "call": "wgk_kernel_call", "start": "wgk_kernel_start",
+        "plan": "wgk_kernel_plan", "explain": ["wgk_kernel_explain", "wgk_kernel_explain_call"],
+        "memory": ["wgk_kernel_memory", "wgk_kernel_memory_call"], "prepare": "wgk_kernel_prepare", "start_prepare": "wgk_kernel_start_prepare",
+    },
+    "Prepared": {
+        "plan": "wgk_prepared_plan", "memory": "wgk_prepared_memory", "bind": "wgk_prepared_bind", "make_output": "wgk_prepared_make_output",
+        "make_outputs": "wgk_prepared_make_output",
+    },
+    "Bound": {
+        "needs": "wgk_bound_needs", "plan": "wgk_prepared_plan", "staging_notes": "wgk_bound_staging_notes",
+        "record": ["wgk_bound_record_pass", "wgk_bound_record_encoder"], "submit": "wgk_bound_submit", "run": "wgk_bound_run",
+        "run_and_read": "wgk_bound_run_and_read", "update": "wgk_bound_update",
+    },
+    "Submission": {"ready": "wgk_future_ready", "wait": "wgk_future_wait", "then": "wgk_future_then"},
+    "Future": {"ready": "wgk_future_ready", "wait": "wgk_future_wait", "then": "wgk_future_then", "cancel": "wgk_future_cancel"},
+    "Arena": {"bytes": "wgk_arena_bytes"},
+    "CallResult": {
+        "at": "wgk_result_tensor", "outputs": ["wgk_result_count", "wgk_result_name"], "plan": ["wgk_result_plan", "wgk_result_variant"],
+        "timing": "wgk_result_timing",
+    },
+    "DeviceNeeds": {
+        "items": "wgk_device_needs_list", "add_to": "wgk_device_needs_add_to", "wants_unsafe_apis": "wgk_device_needs_wants_unsafe_apis",
+    },
+}
+
+# C++ struct -> C struct; fields that are called differently.
+STRUCTS = {
+    "CommonOptions": ("wgk_runtime_options", {"timeout": "timeout_ns", "memory": "memory_cap", "debug_groups": "no_debug_groups", "procs": "get_proc_address"}),
+    "RuntimeOptions": ("wgk_runtime_options", {"experimental": "no_experimental_features"}),
+    "AdoptOptions": ("wgk_runtime_options", {}),
+    "AdapterChoice": ("wgk_runtime_options", {"device": "adapter", "allow_software": "no_software_adapter"}),
+    "MemoryLimits": ("wgk_runtime_options", {"cap": "memory_cap", "pool": "memory_pool"}),
+    "DeviceNeedsOptions": ("wgk_device_needs_options", {"procs": "get_proc_address"}),
+    "RuntimeStats": ("wgk_runtime_stats", {}),
+    "CallOptions": ("wgk_call_options", {}),
+    "Signature": ("wgk_signature", {}),
+    "Output": ("wgk_output", {}),
+    "MemoryNeeds": ("wgk_memory_needs", {}),
+    "CallTiming": ("wgk_call_timing", {}),
+    "BindOptions": ("wgk_bind_options", {}),
+    "TensorForm": ("wgk_tensor_form", {}),
+    "HostTensor": ("wgk_host_tensor", {}),
+}
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+
+
+def body(text, head):
+    """The text between the braces that follow `head`."""
+    found = re.search(head + r"[^;{]*\{", text)
+    if not found:
+        sys.exit(f"{head} was not found")
+    depth, at = 1, found.end()
+    while depth:
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return text[found.end() : at - 1]
+
+
+def flat(text):
+    """Without what stands in nested braces or in parentheses."""
+    while True:
+        shorter = re.sub(r"\{[^{}]*\}", ";", text)
+        if shorter == text:
+            return text
+        text = shorter
+
+
+def public_members(text, name):
+    inside = body(text, rf"class {name}\b")
+    public = "".join(part for part in re.split(r"(?=\b(?:public|private):)", inside) if part.startswith("public:"))
+    names = set(re.findall(r"\b([a-z_]+)\((?!\*)", flat(public)))
+    return names - {"impl", "impl_", "parts_", "shared", "move", "package_", "state_", "options_", "requires", "exchange", "make_shared", "explicit", "operator", "callback", "void", "bool", "function"}
+
+
+def fields(text, name, kind):
+    inside = flat(body(text, rf"struct {name}\b")) if kind == "c++" else body(text, rf"struct {name}\b")
+    found = set()
+    for statement in inside.replace("\n", " ").split(";"):
+        if "(" in re.sub(r"=.*", "", statement) or re.match(r"\s*(struct \w+\s*$|explicit\b|template\b)", statement):
+            continue
+        for part in re.sub(r"<[^<>]*(<[^<>]*>)?[^<>]*>", "", statement).split(","):
+            word = re.search(r"([a-z_]+)\s*(=|$)", part.strip())
+            if word and (" " in part.strip() or "," in statement):
+                found.add(word.group(1))
+    return found
+
+
+def main():
+    repository = pathlib.Path(sys.argv[1])
+    cpp = without_comments("\n".join(path.read_text(encoding="utf-8") for path in sorted((repository / "include/wgk").glob("*.h"))))
+    c = without_comments((repository / "include/wgk.h").read_text(encoding="utf-8"))
+    functions = set(re.findall(r"\b(wgk_[a-z_0-9]+)\(", c))
+    wrong, checked = [], 0
+    for name, members in MEMBERS.items():
+        found = public_members(cpp, name)
+        wrong += [f"{name}::{member} has no C function in this test's table" for member in sorted(found - set(members))]
+        wrong += [f"{name}::{member} is in the table but not in the header" for member in sorted(set(members) - found)]
+        for member, targets in members.items():
+            for target in [targets] if isinstance(targets, str) else targets:
+                checked += 1
+                if target not in functions:
+                    wrong.append(f"{name}::{member}: {target} is not in wgk.h")
+    for name, (struct, renamed) in STRUCTS.items():
+        there = fields(c, struct, "c")
+        for field in sorted(fields(cpp, name, "c++")):
+            checked += 1
+            if renamed.get(field, field) not in there:
+                wrong.append(f"{name}.{field} has no counterpart in {struct}")
+    for line in wrong:
+        print(line)
+    print(f"c coverage: {checked} members and fields compared, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
