@@ -39,6 +39,9 @@ if(WGK_RUNTIME)
     target_link_libraries(wgkernels_runtime PUBLIC CURL::libcurl)
   endif()
 
+  if(WGK_TESTS)
+    target_compile_options(wgk_capi PRIVATE -g)  # the baseline of the ABI holds types too
+  endif()
   wgk_merge(wgkernels_c_static c_static capi)
   target_link_libraries(wgkernels_c_static PUBLIC wgkernels_runtime)
 

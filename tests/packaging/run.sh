@@ -66,7 +66,8 @@ if grep -v '^wgk_' "$work/exports"; then
 fi
 grep -o 'wgk_[a-z_0-9]*(' "$repo/include/wgk.h" | tr -d '(' | sort -u >"$work/declared"
 diff "$work/declared" "$work/exports"
-readelf -d "$library" | grep -q 'SONAME.*libwgkernels\.so\.[0-9]'
+readelf -d "$library" >"$work/dynamic"
+grep -q 'SONAME.*libwgkernels\.so\.[0-9]' "$work/dynamic"
 
 # Whatever calls WebGPU goes through one table, which one file fills.
 if nm -A --undefined-only "$libdir"/libwgkernels_runtime.a "$libdir"/libwgkernels_c_static.a | grep ' U wgpu[A-Z]' | grep -v ':procs\.cpp\.o:'; then
@@ -109,8 +110,10 @@ cmake --build "$subdirectory" --target run -- -j2 >/dev/null
 
 step "archives"
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packed" >/dev/null)
-tar -tzf "$work"/packed/wgkernels-*.tar.gz | grep -q 'lib/.*libwgkernels\.so\.[0-9]'
-dpkg-deb --contents "$work"/packed/wgkernels_*.deb | grep -q 'include/wgk\.h'
+tar -tzf "$work"/packed/wgkernels-*.tar.gz >"$work/in_archive"
+grep -q 'lib/.*libwgkernels\.so\.[0-9]' "$work/in_archive"
+dpkg-deb --contents "$work"/packed/wgkernels_*.deb >"$work/in_package"
+grep -q 'include/wgk\.h' "$work/in_package"
 dpkg-deb --field "$work"/packed/wgkernels_*.deb Package Version Architecture
 mkdir "$work/elsewhere"
 tar -xzf "$work"/packed/wgkernels-*.tar.gz -C "$work/elsewhere" --strip-components=1
