@@ -5,7 +5,7 @@
   run.py kernels/com.microsoft.SkipSimplifiedLayerNormalization --tag cpu --peers ort-cpu,torch-cpu --out peers.json
   run.py kernels/com.microsoft.SkipGroupNorm --tag h200 --peers cuda --out -
 
-Peers: ort-cpu, ort-webgpu (each needs its own Python environment), torch-cpu, cuda. A peer that is missing or refuses a case is
+Peers: ort-cpu, ort-webgpu and ort-webgpu-kernels (each of the two needs its own Python environment), torch-cpu, cuda. A peer that is missing or refuses a case is
 reported in the result, never fatal. Only results that agree with float64 are timed.
 """
 
@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ OPERATORS = {
     "com.microsoft.SparseAttention": "sparse_attention",
 }
 SAMPLES = 30
+ALIVE = []      # sessions: destroying one crashes some builds, which must not cost its figures
 
 
 def host_times(function, limit_seconds=3.0):
@@ -67,6 +69,7 @@ def measure_ort(operator, case, results, provider, peer):
         raise ImportError(f"this onnxruntime has no {provider}")
     model, feeds, ports = operator.onnx_model(case)
     session = ort_session(model, provider)
+    ALIVE.append(session)
     names = [output.name for output in session.get_outputs()]
     in_place = getattr(operator, "IN_PLACE", {})
     binding = session.io_binding()
@@ -105,6 +108,7 @@ def kernel_times(model, feeds, provider, runs=8):
     options.enable_profiling = True
     options.profile_file_prefix = os.path.join(tempfile.gettempdir(), "peer")
     session = ort.InferenceSession(model.SerializeToString(), options, providers=[provider])
+    ALIVE.append(session)
     for _ in range(runs):
         session.run(None, feeds)
     path = pathlib.Path(session.end_profiling())
@@ -125,14 +129,9 @@ def kernel_times(model, feeds, provider, runs=8):
     return per_run[2:]
 
 
-def measure_ort_webgpu(operator, case, results):
-    measure_ort(operator, case, results, "WebGpuExecutionProvider", "ONNX Runtime WebGPU")
-    name = "ONNX Runtime WebGPU, kernels"
-    try:
-        model, feeds, _ = operator.onnx_model(case)
-        results.add(case, name, kernel_times(model, feeds, "WebGpuExecutionProvider"), "kernel times of its profile", cold=False)
-    except Exception as problem:
-        results.missing(case, name, f"{type(problem).__name__}: {problem}")
+def measure_ort_kernels(operator, case, results):
+    model, feeds, _ = operator.onnx_model(case)
+    results.add(case, "ONNX Runtime WebGPU, kernels", kernel_times(model, feeds, "WebGpuExecutionProvider"), "kernel times of its profile", cold=False)
 
 
 def measure_torch_cpu(operator, case, results):
@@ -193,10 +192,21 @@ def measure_cuda(operator, case, results):
 
 MEASURE = {
     "ort-cpu": ("ONNX Runtime CPU", lambda o, c, r: measure_ort(o, c, r, "CPUExecutionProvider", "ONNX Runtime CPU")),
-    "ort-webgpu": ("ONNX Runtime WebGPU", measure_ort_webgpu),
+    "ort-webgpu": ("ONNX Runtime WebGPU", lambda o, c, r: measure_ort(o, c, r, "WebGpuExecutionProvider", "ONNX Runtime WebGPU")),
+    "ort-webgpu-kernels": ("ONNX Runtime WebGPU, kernels", measure_ort_kernels),
     "torch-cpu": ("PyTorch CPU", measure_torch_cpu),
     "cuda": ("CUDA", measure_cuda),
 }
+
+
+def measure_isolated(folder, case, peer, results):
+    """In a process of its own: a peer that crashes takes no other figure with it."""
+    with tempfile.TemporaryDirectory() as place:
+        out = pathlib.Path(place) / "one.json"
+        done = subprocess.run([sys.executable, __file__, folder, "--case", case.name, "--peers", peer, "--out", str(out)], check=False)
+        if not out.exists():
+            raise RuntimeError(f"its process ended with status {done.returncode}")
+        results.benchmarks += json.loads(out.read_text())["benchmarks"]
 
 
 def versions():
@@ -239,6 +249,7 @@ def main():
     parser.add_argument("--peers", default="ort-cpu,torch-cpu", help="comma-separated; see above")
     parser.add_argument("--tag", action="append", default=[], help="only cases with one of these tags")
     parser.add_argument("--case", action="append", default=[], help="only these cases")
+    parser.add_argument("--isolate", action="store_true", help="each measurement in a process of its own")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no further case after this time")
     parser.add_argument("--out", default="-", help="JSON file, - for standard output")
     args = parser.parse_args()
@@ -258,14 +269,19 @@ def main():
                 try:
                     if not operator.supports(case):
                         raise NotImplementedError("no peer has this form of the operator")
+                    if args.isolate:
+                        measure_isolated(folder, case, peer, results)
+                        continue
                     MEASURE[peer][1](operator, case, results)
                 except Exception as problem:
                     results.missing(case, MEASURE[peer][0], f"{type(problem).__name__}: {problem}")
             case.forget()
             results.write(args.out) if args.out != "-" else None
     results.write(args.out)
-    return 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -72,8 +72,7 @@ Report make_baseline(const std::vector<Report>& repeats, const Report& old) {
   baseline.context = repeats.front().context;
   const auto& packages = baseline.context.packages;
   for (const Measurement& m : old.measurements) {
-    if (!std::ranges::contains(packages, m.package, &std::pair<std::string, std::string>::first))
-      baseline.measurements.push_back(m);
+    if (find(repeats.front(), m) == nullptr) baseline.measurements.push_back(m);
   }
   for (const auto& kept : old.context.packages) {
     if (!std::ranges::contains(packages, kept.first, &std::pair<std::string, std::string>::first))

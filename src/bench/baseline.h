@@ -37,7 +37,7 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
                           double tolerance = 0.10);
 
 // A baseline of repeats: of each case the repeat whose cost is the median; `old` measurements of
-// other packages are kept.
+// cases that were not measured now are kept.
 Report make_baseline(const std::vector<Report>& repeats, const Report& old);
 
 // File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the

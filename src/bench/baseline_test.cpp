@@ -58,7 +58,7 @@ TEST(Baseline, AWrongResultFails) {
   EXPECT_EQ(result.failed.size(), 1u);
 }
 
-TEST(Baseline, IsMadeOfTheMedianRepeatAndKeepsOtherPackages) {
+TEST(Baseline, IsMadeOfTheMedianRepeatAndKeepsOtherCases) {
   std::vector<Report> repeats = {run(100, 3.0), run(100, 1.0), run(100, 2.0)};
   for (Report& report : repeats) report.context.packages = {{"a.B", "new"}};
   Report old = run(100, 9.0);

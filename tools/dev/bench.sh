@@ -68,7 +68,7 @@ cmd_peers() {
       warn "not every case could be timed; see $out/machine.ours.json"
   fi
   measure_peer "$out" "$tag" ort-cpu onnxruntime "${packages[@]}"
-  measure_peer "$out" "$tag" ort-webgpu onnxruntime-webgpu "${packages[@]}"
+  measure_peer "$out" "$tag" ort-webgpu,ort-webgpu-kernels onnxruntime-webgpu "${packages[@]}"
   measure_peer "$out" "$tag" torch-cpu '' "${packages[@]}"
   if [ "$cuda" = 1 ]; then
     (cd "$REPO/benchmarks/peers" && "$python" run.py "${packages[@]}" --tag "$tag" --peers cuda --out "$out/machine.cuda.json") ||
@@ -91,7 +91,7 @@ measure_peer() {
     }
   fi
   inside env PYTHONDONTWRITEBYTECODE=1 "$python" benchmarks/peers/run.py "$@" --tag "$tag" --peers "$peer" \
-    --out "$out/machine.$peer.json" >&2 || warn "$peer could not be measured"
+    --isolate --out "$out/machine.${peer%%,*}.json" >&2 || warn "$peer could not be measured"
 }
 
 # ensure_venv DIR WHEEL: a private environment with the wheel and what the peers need; made whole or not at all.
