@@ -26,6 +26,7 @@ fn row_sum(value: f32) -> f32 {
 }
 
 const width = 1u;
+const epsilon = f32(0.00001);
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32, @builtin(subgroup_id) subgroup: u32,
@@ -42,7 +43,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let x0 = x[start + i0];
   let skip0 = skip[start + i0];
   let gamma0 = gamma[i0];
-  let epsilon = params.epsilon;
 
   var squares = f32();
   let s00 = part0(x0) + part0(skip0);

@@ -37,6 +37,7 @@ fn row_sum(value: f32, subgroup: u32, subgroups: u32) -> f32 {
 }
 
 const width = 32768u;
+const epsilon = f32(0.00001);
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32,
@@ -44,7 +45,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let first = group.x * 256u;
   let start = group.y * width;
   let partials_start = group.y * 128u;
-  let epsilon = params.epsilon;
 
   let i0 = first + lane + 0u;
   let x0 = x[start + i0];
