@@ -69,8 +69,18 @@ enum class Operator : std::uint8_t {
 
 std::string_view spelling(Operator op);
 
+// Postfix chains that need no more than looking up and one call are evaluated without copies.
+enum class PostfixForm : std::uint8_t {
+  kGeneral,
+  kPath,  // a name with members and constant indices: shapes.x[0]
+  kCall,  // the call of a name or path with up to kFewArguments positional arguments: numel(s),
+          // a.b.c(1)
+};
+inline constexpr std::uint32_t kFewArguments = 5;
+
 struct Node {
   NodeKind kind;
+  PostfixForm form;
   std::uint32_t first;  // see NodeKind; for links the place of the first one
   std::uint32_t count;  // number of links
   std::uint32_t begin;  // bytes of the source

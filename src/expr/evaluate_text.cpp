@@ -22,12 +22,13 @@ Result<std::string> evaluate_text(std::string_view text, const Json& context,
   Scope scope;
   if (const Status status = add_context(scope, context); !status)
     return std::unexpected(status.error());
-  std::vector<const Value*> names;
+  NameValues names;
   parsed.look_up(scope, names);
   for (const NameId id : parsed.used) {
-    if (names[id] == nullptr) names[id] = engine_global(parsed.ast.names[id].text);
+    if (names.values()[id] == nullptr)
+      names.values()[id] = engine_global(parsed.ast.names[id].text);
   }
-  Evaluator evaluator(parsed.ast, names, limits);
+  Evaluator evaluator(parsed.ast, names.values(), limits);
   Value value;
   std::string out;
   if (!evaluator.evaluate(parsed.root, value)) return std::unexpected(parsed.error_of(evaluator));

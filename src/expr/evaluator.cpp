@@ -2,10 +2,12 @@
 #include "expr/evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,7 +89,7 @@ bool Evaluator::enter() {
   return fail_with("limit/depth", "evaluation is nested too deep");
 }
 
-bool Evaluator::call_closure(const Function& function, std::vector<Value>&, Value&) {
+bool Evaluator::call_closure(const Function& function, std::span<Value>, Value&) {
   return fail("'" + function.name + "' cannot be called here");
 }
 
@@ -96,7 +98,7 @@ bool Evaluator::evaluate(NodeId id, Value& result) {
   if (++steps_ > limits_.max_steps) return charge(0);
   switch (node.kind) {
     case NodeKind::kConstant: result = ast_.constants[node.first]; return true;
-    case NodeKind::kName: return evaluate_name(node.first, result);
+    case NodeKind::kName: result = named(node.first); return true;
     default: break;
   }
   if (!enter()) return false;
@@ -155,17 +157,17 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
   }
 }
 
-bool Evaluator::evaluate_name(NameId name, Value& result) const {
-  for (const Frame* frame = frame_.get(); frame != nullptr; frame = frame->parent.get()) {
+const Value& Evaluator::named(NameId name) const {
+  static const Value kUndefined;
+  const bool in_frames = settable_ == nullptr || (*settable_)[name];
+  for (const Frame* frame = in_frames ? frame_.get() : nullptr; frame != nullptr;
+       frame = frame->parent.get()) {
     const Value* found = frame->find(name);
     if (found == nullptr && name == own_name_) break;
-    if (found == nullptr) continue;
-    result = found->is_hole() ? Value() : *found;
-    return true;
+    if (found != nullptr) return found->is_hole() ? kUndefined : *found;
   }
   const Value* outer = name < names_.size() ? names_[name] : nullptr;
-  result = outer == nullptr ? Value() : *outer;
-  return true;
+  return outer == nullptr ? kUndefined : *outer;
 }
 
 bool Evaluator::evaluate_list(const Node& node, Value& result) {
@@ -265,9 +267,74 @@ bool Evaluator::call_arguments(const Step& step, std::vector<Value>& arguments) 
   return true;
 }
 
+bool Evaluator::follow_path(const Node& node, std::uint32_t end, Value& holder,
+                            const Value*& place) {
+  place = &named(ast_.nodes[ast_.links[node.first]].first);
+  for (std::uint32_t i = 1; i < end; ++i) {
+    const Step& step = ast_.steps[ast_.links[node.first + i]];
+    const bool is_member = step.kind == StepKind::kMember;
+    if (const Object* object = place->if_object(); object != nullptr && is_member) {
+      const Value* found = object->find(ast_.names[step.a].text);
+      if (found != nullptr && !found->is_hole()) {
+        place = found;
+        continue;
+      }
+    }
+    place_ = step.at;
+    Value next;
+    if (is_member) {
+      if (!get_member(*this, *place, ast_.names[step.a].text, next)) return false;
+    } else {
+      const std::uint32_t constant =
+          step.kind == StepKind::kPosition ? step.a : ast_.nodes[step.a].first;
+      if (!get_element(*this, *place, ast_.constants[constant], next)) return false;
+    }
+    holder = std::move(next);
+    place = &holder;
+  }
+  return true;
+}
+
+bool Evaluator::evaluate_simple_call(const Node& node, Value& result) {
+  const auto step_at = [&](std::uint32_t i) -> const Step& {
+    return ast_.steps[ast_.links[node.first + i]];
+  };
+  const std::uint32_t last = node.count - 1;
+  const Step& step = step_at(last);
+  std::array<Value, kFewArguments> values;
+  const std::span<Value> arguments(values.data(), step.b);
+  for (std::uint32_t i = 0; i < step.b; ++i) {
+    if (!evaluate(ast_.arguments[step.a + i].value, values[i])) return false;
+  }
+  Value holder;
+  const Value* place = nullptr;
+  const bool is_method = last > 1 && step_at(last - 1).kind == StepKind::kMember;
+  if (!follow_path(node, is_method ? last - 1 : last, holder, place)) return false;
+  place_ = step.at;
+  if (!is_method) return call(*place, arguments, result);
+  bool handled = false;
+  const Step& member = step_at(last - 1);
+  if (!evaluate_method(*place, member, arguments, result, handled)) return false;
+  if (handled) return true;
+  const Object* object = place->if_object();
+  const Value* function = object == nullptr ? nullptr : object->find(ast_.names[member.a].text);
+  if (function != nullptr) return call(*function, arguments, result);
+  Value found;
+  return get_member(*this, *place, ast_.names[member.a].text, found) &&
+         call(found, arguments, result);
+}
+
 // As in the reference the arguments of a call are evaluated before what is called, so the last call
 // of a chain comes first.
 bool Evaluator::evaluate_postfix(const Node& node, Value& result) {
+  if (node.form == PostfixForm::kCall) return evaluate_simple_call(node, result);
+  if (node.form == PostfixForm::kPath) {
+    Value holder;
+    const Value* place = nullptr;
+    if (!follow_path(node, node.count, holder, place)) return false;
+    result = place == &holder ? std::move(holder) : Value(*place);
+    return true;
+  }
   std::vector<Value> single;
   std::vector<std::vector<Value>> many;
   const auto step_at = [&](std::uint32_t i) -> const Step& {
@@ -310,8 +377,8 @@ bool Evaluator::evaluate_postfix(const Node& node, Value& result) {
   return true;
 }
 
-bool Evaluator::evaluate_method(const Value& object, const Step& member,
-                                std::vector<Value>& arguments, Value& result, bool& handled) {
+bool Evaluator::evaluate_method(const Value& object, const Step& member, std::span<Value> arguments,
+                                Value& result, bool& handled) {
   const std::string& name = ast_.names[member.a].text;
   const Object* map = object.if_object();
   if (map != nullptr && map->find(name) != nullptr) return true;
@@ -415,16 +482,18 @@ bool Evaluator::evaluate_arguments(std::uint32_t first, std::uint32_t count, Arg
   return true;
 }
 
-bool Evaluator::call(const Value& function, std::vector<Value>& arguments, Value& result) {
+bool Evaluator::call(const Value& function, std::span<Value> arguments, Value& result) {
   const Function* target = function.if_function();
   if (target == nullptr) return fail(std::string(kind_name(function)) + " cannot be called");
   if (!charge(1)) return false;
-  if (target->native == nullptr) return call_closure(*target, arguments, result);
+  if (target->native == nullptr) {
+    const Value keep = function;  // the body may replace what holds it
+    return call_closure(*target, arguments, result);
+  }
   return call_native(*target, arguments, result);
 }
 
-bool Evaluator::call_native(const Function& function, std::vector<Value>& arguments,
-                            Value& result) {
+bool Evaluator::call_native(const Function& function, std::span<Value> arguments, Value& result) {
   if (!function.plain) return function.native(*this, function.bound, arguments, result);
   for (Value& argument : arguments) {
     if (argument.is_hole())

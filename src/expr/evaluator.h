@@ -58,7 +58,7 @@ class Evaluator : public CallContext {
 
  protected:
   // Calls a macro or call block.
-  virtual bool call_closure(const Function& function, std::vector<Value>& arguments, Value& result);
+  virtual bool call_closure(const Function& function, std::span<Value> arguments, Value& result);
 
   bool fail_with(std::string_view code, std::string message);
   bool interrupt(Signal signal) {
@@ -68,7 +68,7 @@ class Evaluator : public CallContext {
   void resume() { signal_ = Signal::kNone; }
 
   bool evaluate_arguments(std::uint32_t first, std::uint32_t count, Arguments& out);
-  bool call(const Value& function, std::vector<Value>& arguments, Value& result);
+  bool call(const Value& function, std::span<Value> arguments, Value& result);
   bool apply_filter(const FilterUse& use, Value& operand);
 
   // Counts one level of native recursion; leave() after each successful enter().
@@ -80,24 +80,30 @@ class Evaluator : public CallContext {
   Limits limits_;
   std::shared_ptr<Frame> frame_;  // null in plain expressions
   NameId own_name_ = kNothing;    // found in the innermost frame only, else outside
-  std::size_t place_ = 0;         // byte of the source that is evaluated now
+  // By name: whether a frame may hold it. Null: any name.
+  const std::vector<bool>* settable_ = nullptr;
+  std::size_t place_ = 0;  // byte of the source that is evaluated now
 
  private:
   bool evaluate_node(const Node& node, Value& result);
-  bool evaluate_name(NameId name, Value& result) const;
+  const Value& named(NameId name) const;
   bool evaluate_list(const Node& node, Value& result);
   bool evaluate_object(const Node& node, Value& result);
   bool evaluate_sign(const Node& node, Value& result);
   bool evaluate_logical(const Node& node, Value& result);
   bool evaluate_binary(const Node& node, Value& result);
   bool evaluate_postfix(const Node& node, Value& result);
+  bool evaluate_simple_call(const Node& node, Value& result);
+  // Follows the lookups of a chain before link `end`; `place` points at the value, which lives in
+  // `holder` where it had to be made.
+  bool follow_path(const Node& node, std::uint32_t end, Value& holder, const Value*& place);
   bool evaluate_step(const Step& step, Value& object);
   bool evaluate_slice(const Step& step, Value& object);
   bool slice_bound(NodeId node, std::string_view which, std::optional<double>& bound);
-  bool evaluate_method(const Value& object, const Step& member, std::vector<Value>& arguments,
+  bool evaluate_method(const Value& object, const Step& member, std::span<Value> arguments,
                        Value& result, bool& handled);
   bool call_arguments(const Step& step, std::vector<Value>& arguments);
-  bool call_native(const Function& function, std::vector<Value>& arguments, Value& result);
+  bool call_native(const Function& function, std::span<Value> arguments, Value& result);
 
   std::size_t steps_ = 0;
   std::size_t depth_ = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,7 @@ constexpr std::size_t kLongestFact = 80;
 // Finds the values that a failed operand was computed from.
 class Explainer {
  public:
-  Explainer(const ParsedExpression& parsed, const std::vector<const Value*>& names)
+  Explainer(const ParsedExpression& parsed, std::span<const Value* const> names)
       : parsed_(parsed), names_(names) {}
 
   std::string explain() {
@@ -131,7 +132,7 @@ class Explainer {
   }
 
   const ParsedExpression& parsed_;
-  const std::vector<const Value*>& names_;
+  std::span<const Value* const> names_;
   std::vector<std::pair<std::string, std::string>> facts_;
 };
 
@@ -140,9 +141,9 @@ class Explainer {
 std::string Expression::explain_not_true(const Scope& scope) const {
   const Parsed& parsed = *parsed_;
   if (!parsed.syntax) return parsed.syntax.error().message;
-  std::vector<const Value*> names;
+  NameValues names;
   if (const std::optional<Error> error = parsed.resolve(scope, names)) return error->message;
-  return Explainer(parsed, names).explain();
+  return Explainer(parsed, names.values()).explain();
 }
 
 }  // namespace wgk::expr

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -113,15 +114,15 @@ Error ParsedExpression::error_of(const Evaluator& evaluator) const {
   return error;
 }
 
-void ParsedExpression::look_up(const Scope& scope, std::vector<const Value*>& names) const {
-  names.assign(ast.names.size(), nullptr);
+void ParsedExpression::look_up(const Scope& scope, NameValues& target) const {
+  const std::span<const Value*> names = target.reset(ast.names.size());
   for (const auto& [id, value] : literals) names[id] = value;
   for (const NameId id : used) names[id] = scope.find(ast.names[id].text, ast.names[id].hash);
 }
 
-std::optional<Error> ParsedExpression::resolve(const Scope& scope,
-                                               std::vector<const Value*>& names) const {
-  look_up(scope, names);
+std::optional<Error> ParsedExpression::resolve(const Scope& scope, NameValues& target) const {
+  look_up(scope, target);
+  const std::span<const Value*> names = target.values();
   for (const NameId id : required) {
     if (names[id] != nullptr) continue;
     const std::string& name = ast.names[id].text;
@@ -144,10 +145,10 @@ const std::vector<std::string>& Expression::free_names() const { return parsed_-
 Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
   const Parsed& parsed = *parsed_;
   if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
-  std::vector<const Value*> names;
+  NameValues names;
   if (std::optional<Error> error = parsed.resolve(scope, names))
     return std::unexpected(*std::move(error));
-  Evaluator evaluator(parsed.ast, names, limits);
+  Evaluator evaluator(parsed.ast, names.values(), limits);
   Value result;
   if (!evaluator.evaluate(parsed.root, result)) return std::unexpected(parsed.error_of(evaluator));
   return result.untagged();

@@ -2,8 +2,11 @@
 // What an Expression holds.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +19,24 @@
 
 namespace wgk::expr {
 
+// The values of the names of a tree, without memory of its own for small trees.
+class NameValues {
+ public:
+  std::span<const Value*> reset(std::size_t count) {
+    if (count > few_.size()) many_.resize(count);
+    values_ = count > few_.size() ? std::span<const Value*>(many_)
+                                  : std::span<const Value*>(few_).first(count);
+    std::fill(values_.begin(), values_.end(), nullptr);
+    return values_;
+  }
+  std::span<const Value*> values() const { return values_; }
+
+ private:
+  std::array<const Value*, 32> few_;
+  std::vector<const Value*> many_;
+  std::span<const Value*> values_;
+};
+
 struct ParsedExpression {
   ParsedExpression(std::string expression, std::size_t max_depth);
 
@@ -23,9 +44,9 @@ struct ParsedExpression {
   std::string_view text_of(NodeId node) const;
   Error error_of(const Evaluator& evaluator) const;
   // The value of each name of the tree, null where `scope` has none.
-  void look_up(const Scope& scope, std::vector<const Value*>& names) const;
+  void look_up(const Scope& scope, NameValues& names) const;
   // The same; the error names the first one that is required and unknown.
-  std::optional<Error> resolve(const Scope& scope, std::vector<const Value*>& names) const;
+  std::optional<Error> resolve(const Scope& scope, NameValues& names) const;
 
   std::string text;
   Source source;

@@ -93,7 +93,7 @@ std::optional<NameId> Parser::as_name(NodeId node) const {
 }
 
 NodeId Parser::add(NodeKind kind, std::uint32_t first, std::size_t begin) {
-  ast_.nodes.push_back({kind, first, 0, static_cast<std::uint32_t>(begin),
+  ast_.nodes.push_back({kind, PostfixForm::kGeneral, first, 0, static_cast<std::uint32_t>(begin),
                         static_cast<std::uint32_t>(end_of_last())});
   return static_cast<NodeId>(ast_.nodes.size() - 1);
 }
@@ -105,6 +105,27 @@ NodeId Parser::add_links(NodeKind kind, const std::vector<std::uint32_t>& links,
   const NodeId node = add(kind, first, begin);
   ast_.nodes[node].count = static_cast<std::uint32_t>(links.size());
   return node;
+}
+
+NodeId Parser::add_postfix(const std::vector<std::uint32_t>& links, std::size_t begin) {
+  const NodeId id = add_links(NodeKind::kPostfix, links, begin);
+  if (ast_.nodes[links[0]].kind != NodeKind::kName) return id;
+  const auto is_lookup = [&](std::uint32_t link) {
+    const Step& step = ast_.steps[link];
+    if (step.kind == StepKind::kMember || step.kind == StepKind::kPosition) return true;
+    return step.kind == StepKind::kIndex && ast_.nodes[step.a].kind == NodeKind::kConstant;
+  };
+  const auto is_few = [&](const Step& step) {
+    if (step.kind != StepKind::kCall || step.b > kFewArguments) return false;
+    const auto first = ast_.arguments.begin() + step.a;
+    return std::all_of(first, first + step.b, [](const Argument& argument) {
+      return argument.kind == ArgumentKind::kPositional;
+    });
+  };
+  if (!std::all_of(links.begin() + 1, links.end() - 1, is_lookup)) return id;
+  if (is_lookup(links.back())) ast_.nodes[id].form = PostfixForm::kPath;
+  if (is_few(ast_.steps[links.back()])) ast_.nodes[id].form = PostfixForm::kCall;
+  return id;
 }
 
 NodeId Parser::add_constant(Value value, std::size_t begin) {
@@ -322,7 +343,7 @@ std::uint32_t Parser::filter(bool any_operand) {
     use.is_valid = links.size() == 2;
     use.first = call.a;
     use.count = call.b;
-    use.whole = add_links(NodeKind::kPostfix, links, begin);
+    use.whole = add_postfix(links, begin);
   }
   ast_.filters.push_back(use);
   return static_cast<std::uint32_t>(ast_.filters.size() - 1);
@@ -346,7 +367,7 @@ NodeId Parser::call_member() {
   if (base == kNothing) return kNothing;
   std::vector<std::uint32_t> links = {base};
   if (!steps(links, true)) return kNothing;
-  return links.size() == 1 ? base : add_links(NodeKind::kPostfix, links, begin);
+  return links.size() == 1 ? base : add_postfix(links, begin);
 }
 
 bool Parser::steps(std::vector<std::uint32_t>& links, bool calls) {

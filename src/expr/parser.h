@@ -66,6 +66,7 @@ class Parser {
   NodeId unexpected();
   NodeId add(NodeKind kind, std::uint32_t first, std::size_t begin);
   NodeId add_links(NodeKind kind, const std::vector<std::uint32_t>& links, std::size_t begin);
+  NodeId add_postfix(const std::vector<std::uint32_t>& links, std::size_t begin);
   NodeId add_constant(Value value, std::size_t begin);
   std::size_t end_of_last() const { return at_ == 0 ? 0 : tokens_.list[at_ - 1].end; }
 

@@ -2,6 +2,7 @@
 // Names visible to an expression or template.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -33,7 +34,12 @@ class Scope {
   std::vector<std::string_view> names() const;
 
  private:
+  // One bit for each hash, so that most scopes that lack a name are passed at once.
+  static std::size_t word_of(std::uint64_t hash) { return (hash >> 6) & 3U; }
+  static std::uint64_t bit_of(std::uint64_t hash) { return std::uint64_t{1} << (hash & 63U); }
+
   const Scope* parent_;
+  std::array<std::uint64_t, 4> present_{};
   std::vector<std::uint64_t> hashes_;
   std::vector<std::pair<std::string, Value>> names_;
 };

@@ -44,14 +44,8 @@ Renderer::Renderer(const Tree& tree, std::string_view source, std::span<const Va
                    const expr::Limits& limits, ListStyle lists)
     : Evaluator(tree.ast, names, limits), tree_(tree), source_(source), lists_(lists) {
   frame_ = std::make_shared<Frame>();
-  for (expr::NameId id = 0; id < tree.ast.names.size(); ++id) {
-    const std::string& name = tree.ast.names[id].text;
-    if (name == "loop") loop_name_ = id;
-    if (name == "caller") caller_name_ = id;
-    if (name == "kwargs") keywords_name_ = id;
-    if (name == "varargs") rest_name_ = id;
-    if (name == "namespace") own_name_ = id;
-  }
+  own_name_ = tree.special.space;
+  settable_ = &tree.settable;
 }
 
 Renderer::~Renderer() {
@@ -266,8 +260,8 @@ bool Renderer::run_iterations(const Statement& statement, const std::vector<Valu
   const auto integer = [](std::size_t value) { return Value::integer(static_cast<double>(value)); };
   for (std::size_t i = 0; i < count; ++i) {
     if (!charge(1)) return false;
-    if (loop_name_ != kNothing) {
-      frame_->set(loop_name_,
+    if (tree_.special.loop != kNothing) {
+      frame_->set(tree_.special.loop,
                   Value::object({{"index", integer(i + 1)},
                                  {"index0", integer(i)},
                                  {"revindex", integer(count - i)},
@@ -323,8 +317,9 @@ bool Renderer::run_call(StatementId id) {
   }
   auto scope = std::make_shared<Frame>();
   scope->parent = frame_;
-  if (caller_name_ != kNothing) {
-    scope->set(caller_name_, Value(std::shared_ptr<const expr::Function>(std::move(caller))));
+  if (tree_.special.caller != kNothing) {
+    scope->set(tree_.special.caller,
+               Value(std::shared_ptr<const expr::Function>(std::move(caller))));
   }
   Value result;
   {
@@ -334,7 +329,7 @@ bool Renderer::run_call(StatementId id) {
   return print(result);
 }
 
-bool Renderer::call_closure(const expr::Function& function, std::vector<Value>& arguments,
+bool Renderer::call_closure(const expr::Function& function, std::span<Value> arguments,
                             Value& result) {
   if (macro_depth_ >= limits_.max_depth) {
     return fail_with("limit/depth", "macros call each other deeper than " +
@@ -351,17 +346,17 @@ bool Renderer::call_closure(const expr::Function& function, std::vector<Value>& 
   return success;
 }
 
-bool Renderer::run_closure_body(const Statement& statement, std::vector<Value>& arguments,
+bool Renderer::run_closure_body(const Statement& statement, std::span<Value> arguments,
                                 Value& result) {
   return bind_parameters(statement, arguments) && capture(statement.body, result);
 }
 
 // Binds every name before any default is evaluated, so that none of them is looked up outside.
-bool Renderer::bind_parameters(const Statement& statement, std::vector<Value>& arguments) {
+bool Renderer::bind_parameters(const Statement& statement, std::span<Value> arguments) {
   std::vector<std::pair<std::string, Value>> keywords;
   if (!arguments.empty() && expr::is_keywords(arguments.back())) {
     keywords = arguments.back().if_object()->members;
-    arguments.pop_back();
+    arguments = arguments.first(arguments.size() - 1);
   }
   std::vector<const expr::Argument*> pending;
   for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
@@ -380,13 +375,13 @@ bool Renderer::bind_parameters(const Statement& statement, std::vector<Value>& a
   }
   const std::size_t count = statement.parameter_count;
   if (statement.takes_keywords) {
-    frame_->set(keywords_name_, Value::object(std::move(keywords)));
+    frame_->set(tree_.special.keywords, Value::object(std::move(keywords)));
   } else if (!keywords.empty()) {
     return fail("unexpected keyword argument '" + keywords.front().first + "'");
   }
   if (statement.takes_rest) {
     const std::size_t first = std::min(count, arguments.size());
-    frame_->set(rest_name_,
+    frame_->set(tree_.special.rest,
                 Value::list(std::vector<Value>(
                     arguments.begin() + static_cast<std::ptrdiff_t>(first), arguments.end())));
   } else if (arguments.size() > count) {

@@ -32,7 +32,7 @@ class Renderer final : public expr::Evaluator {
   using FramePtr = std::shared_ptr<expr::Frame>;
   class InFrame;
 
-  bool call_closure(const expr::Function& function, std::vector<expr::Value>& arguments,
+  bool call_closure(const expr::Function& function, std::span<expr::Value> arguments,
                     expr::Value& result) override;
 
   bool run_block(Block block);
@@ -52,8 +52,8 @@ class Renderer final : public expr::Evaluator {
   bool bind_target(const Statement& statement, const expr::Value& item);
   void define_macro(StatementId id);
   bool run_call(StatementId id);
-  bool bind_parameters(const Statement& statement, std::vector<expr::Value>& arguments);
-  bool run_closure_body(const Statement& statement, std::vector<expr::Value>& arguments,
+  bool bind_parameters(const Statement& statement, std::span<expr::Value> arguments);
+  bool run_closure_body(const Statement& statement, std::span<expr::Value> arguments,
                         expr::Value& result);
   bool check_output();
 
@@ -62,10 +62,6 @@ class Renderer final : public expr::Evaluator {
   std::string out_;
   ListStyle lists_;
   std::size_t macro_depth_ = 0;
-  expr::NameId loop_name_ = expr::kNothing;  // nothing: the template never says `loop`
-  expr::NameId caller_name_ = expr::kNothing;
-  expr::NameId keywords_name_ = expr::kNothing;
-  expr::NameId rest_name_ = expr::kNothing;
   // What may hold itself, directly or not: emptied at the end.
   std::vector<FramePtr> captured_;
   std::vector<std::shared_ptr<expr::Object>> namespaces_;

@@ -63,12 +63,23 @@ struct Statement {
   Block otherwise = {};  // kIf, kFor
 };
 
+// Names with a meaning of their own; nothing: the template never says them.
+struct SpecialNames {
+  expr::NameId loop = expr::kNothing;
+  expr::NameId caller = expr::kNothing;
+  expr::NameId keywords = expr::kNothing;  // kwargs
+  expr::NameId rest = expr::kNothing;      // varargs
+  expr::NameId space = expr::kNothing;     // namespace
+};
+
 struct Tree {
   expr::Ast ast;
   std::vector<Statement> statements;
   std::vector<StatementId> order;
   std::vector<Branch> branches;
   Block root;
+  SpecialNames special;
+  std::vector<bool> settable;  // by name: whether a scope of the template may hold it
 };
 
 std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source,
@@ -77,6 +88,9 @@ std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source,
 // Whether a macro or call block reads `kwargs` and `varargs` before it declares them, in the order
 // in which the reference looks.
 std::pair<bool, bool> special_arguments(const Tree& tree, const Statement& macro);
+
+// Fills `special` and `settable`.
+void find_own_names(Tree& tree);
 
 // Names that may be read from outside, in the order of first use. A superset: a name counts as the
 // template's own only where it is surely set.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jinja/template.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -24,11 +25,24 @@ struct Template::Parsed {
     return expanded.place(source.original_offset(offset));
   }
 
+  void find_meanings() {
+    for (expr::NameId id = 0; id < tree.ast.names.size(); ++id) {
+      const std::string& name = tree.ast.names[id].text;
+      const expr::Value* global = expr::engine_global(name);
+      engine.push_back(global != nullptr ? global : expr::literal_name(name));
+      const bool is_read = std::ranges::find(free_names, name) != free_names.end();
+      // A macro may be called without a caller of its own.
+      if (is_read || engine.back() != nullptr || id == tree.special.caller) read.push_back(id);
+    }
+  }
+
   Expanded expanded;
   expr::Source source;
   Tree tree;
   std::vector<std::string> free_names;
   std::vector<std::string> assigned_names;
+  std::vector<expr::NameId> read;          // those that may be read from outside
+  std::vector<const expr::Value*> engine;  // what each name means where the scope has none
 };
 
 Result<Template> Template::from_expanded(Expanded expanded, const expr::Limits& limits) {
@@ -39,10 +53,12 @@ Result<Template> Template::from_expanded(Expanded expanded, const expr::Limits& 
                    tree.error().message + " in " + parsed->place(tree.error().at));
   }
   parsed->tree = std::move(*tree);
+  find_own_names(parsed->tree);
   for (const std::string_view name : outer_names(parsed->tree))
     parsed->free_names.emplace_back(name);
   for (const std::string_view name : jinja::assigned_names(parsed->tree))
     parsed->assigned_names.emplace_back(name);
+  parsed->find_meanings();
   Template result;
   result.parsed_ = std::move(parsed);
   return result;
@@ -66,12 +82,10 @@ const std::vector<std::string>& Template::assigned_names() const { return parsed
 Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits,
                                      ListStyle lists) const {
   const Tree& tree = parsed_->tree;
-  std::vector<const expr::Value*> names(tree.ast.names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const expr::Name& name = tree.ast.names[i];
-    names[i] = scope.find(name.text, name.hash);
-    if (names[i] == nullptr) names[i] = expr::engine_global(name.text);
-    if (names[i] == nullptr) names[i] = expr::literal_name(name.text);
+  std::vector<const expr::Value*> names = parsed_->engine;
+  for (const expr::NameId id : parsed_->read) {
+    const expr::Name& name = tree.ast.names[id];
+    if (const expr::Value* value = scope.find(name.text, name.hash)) names[id] = value;
   }
   Renderer renderer(tree, parsed_->source.text(), names, limits, lists);
   if (renderer.run()) return expr::well_formed(renderer.take());

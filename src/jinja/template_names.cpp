@@ -284,6 +284,31 @@ std::pair<bool, bool> special_arguments(const Tree& tree, const Statement& macro
   return SpecialSearch(tree).run(macro);
 }
 
+void find_own_names(Tree& tree) {
+  for (NameId id = 0; id < tree.ast.names.size(); ++id) {
+    const std::string& name = tree.ast.names[id].text;
+    if (name == "loop") tree.special.loop = id;
+    if (name == "caller") tree.special.caller = id;
+    if (name == "kwargs") tree.special.keywords = id;
+    if (name == "varargs") tree.special.rest = id;
+    if (name == "namespace") tree.special.space = id;
+  }
+  std::vector<NameId> ids;
+  for (const NameId id :
+       {tree.special.loop, tree.special.caller, tree.special.keywords, tree.special.rest}) {
+    if (id != expr::kNothing) ids.push_back(id);
+  }
+  for (const Statement& statement : tree.statements) {
+    if (statement.kind == StatementKind::kSet || statement.kind == StatementKind::kFor)
+      target_names(tree.ast, statement.target, ids);
+    if (statement.kind == StatementKind::kMacro) ids.push_back(statement.name);
+    for (std::uint32_t i = 0; i < statement.parameter_count; ++i)
+      ids.push_back(tree.ast.arguments[statement.first_parameter + i].name);
+  }
+  tree.settable.assign(tree.ast.names.size(), false);
+  for (const NameId id : ids) tree.settable[id] = true;
+}
+
 std::vector<std::string_view> outer_names(const Tree& tree) { return OuterNames(tree).run(); }
 
 std::vector<std::string_view> assigned_names(const Tree& tree) {

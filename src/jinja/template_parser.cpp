@@ -155,6 +155,7 @@ class TemplateParser {
     }
     expr::Node owner = target;
     --owner.count;
+    owner.form = expr::PostfixForm::kGeneral;
     ast.nodes.push_back(owner);
     statement.owner = static_cast<expr::NodeId>(ast.nodes.size() - 1);
   }

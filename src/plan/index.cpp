@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 namespace wgk::planning {
 namespace {
@@ -22,6 +23,27 @@ void count_bindings(const std::vector<Step>& steps, VariantIndex& counts) {
     counts.uniform_bindings = std::max(counts.uniform_bindings, uniforms);
     counts.storage_bindings = std::max(counts.storage_bindings, bindings.size() - uniforms);
   }
+}
+
+using ClauseNumbers = std::unordered_map<std::string_view, std::size_t>;
+
+std::vector<std::size_t> number_clauses(const std::vector<expr::Expression>& source,
+                                        ClauseNumbers& numbers,
+                                        std::vector<const expr::Expression*>& all) {
+  std::vector<std::size_t> places;
+  for (const expr::Expression& clause : source) {
+    const auto [entry, fresh] = numbers.try_emplace(clause.text(), all.size());
+    if (fresh) all.push_back(&clause);
+    places.push_back(entry->second);
+  }
+  return places;
+}
+
+std::shared_ptr<expr::Object> with_tunables(const expr::Object& base,
+                                            const package::Named<Json>& tunables) {
+  auto object = std::make_shared<expr::Object>(base);
+  for (const auto& [name, value] : tunables) object->set(name, expr::Value::from_json(value));
+  return object;
 }
 
 bool mentions(const std::vector<std::string>& names, std::string_view name) {
@@ -157,8 +179,17 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
       same->output = &port;
     }
   }
-  for (const package::Variant& variant : manifest.variants)
-    count_bindings(variant.steps, variants.emplace_back());
+  tunables = expr::Value(with_tunables(expr::Object(), manifest.tunables));
+  ClauseNumbers numbers;
+  for (const package::Variant& variant : manifest.variants) {
+    VariantIndex& entry = variants.emplace_back();
+    count_bindings(variant.steps, entry);
+    entry.tunables = variant.tunables.empty()
+                         ? tunables
+                         : expr::Value(with_tunables(*tunables.if_object(), variant.tunables));
+    entry.when = number_clauses(variant.when, numbers, clauses);
+    entry.demote_when = number_clauses(variant.demote_when, numbers, clauses);
+  }
   order.resize(manifest.variants.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&manifest](std::size_t a, std::size_t b) {

@@ -25,6 +25,8 @@ struct PortIndex {
 struct VariantIndex {
   std::size_t storage_bindings = 0;  // the most that one pass has
   std::size_t uniform_bindings = 0;
+  expr::Value tunables;                        // manifest and variant
+  std::vector<std::size_t> when, demote_when;  // clauses, into PackageIndex::clauses
 };
 
 struct PackageIndex {
@@ -33,10 +35,12 @@ struct PackageIndex {
   const package::Package* package;
   std::vector<PortIndex> ports;      // inputs in manifest order, then outputs that are not in place
   std::vector<std::size_t> outputs;  // manifest order, into `ports`
-  std::vector<VariantIndex> variants;  // manifest order
-  std::vector<std::size_t> order;      // variants as they are tried: priority descending, stable
+  std::vector<VariantIndex> variants;            // manifest order
+  std::vector<const expr::Expression*> clauses;  // of all variants, each text once
+  std::vector<std::size_t> order;  // variants as they are tried: priority descending, stable
   std::vector<std::size_t>
       inference_derives;            // manifest derives that shape rules of outputs reach, in order
+  expr::Value tunables;             // of the manifest: name -> default
   bool uses_derive_object = false;  // some rule or template mentions `derive` itself
 
   const package::Manifest& manifest() const { return package->manifest; }

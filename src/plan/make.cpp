@@ -93,8 +93,9 @@ class Maker {
 
   // Variant derives and the instances of passes.
   Status begin() {
+    const auto at = static_cast<std::size_t>(&variant_ - context_.index.manifest().variants.data());
     level_.scope().set(
-        "tunables", tunables_value(context_.index.manifest(), &variant_, context_.bound.tunables));
+        "tunables", tunables_value(context_.index.variants[at].tunables, context_.bound.tunables));
     WGK_TRY(level_.evaluate(variant_.derive, context_.limits));
     WGK_ASSIGN(instances_, expand_passes(variant_, level_.scope(), context_.limits,
                                          context_.options.limits.max_passes));

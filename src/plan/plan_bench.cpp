@@ -98,6 +98,26 @@ void new_text(benchmark::State& state, const char* profile) {
 BENCHMARK_CAPTURE(new_text, h200, "h200");
 BENCHMARK_CAPTURE(new_text, default_limits, "default-limits");
 
+// Another hidden size each time: its texts are rendered. Planners change before one has seen them
+// all.
+void new_width(benchmark::State& state, const char* profile) {
+  constexpr std::int64_t kWidths = 256;
+  const DeviceCaps caps = device(profile);
+  auto planner = std::make_unique<Planner>(row_norm(), caps);
+  std::int64_t width = 0;
+  for (auto _ : state) {
+    if (++width > kWidths) {
+      state.PauseTiming();
+      planner = std::make_unique<Planner>(row_norm(), caps);
+      width = 1;
+      state.ResumeTiming();
+    }
+    benchmark::DoNotOptimize(planner->plan(request(300, 4096 + 8 * width)));
+  }
+}
+BENCHMARK_CAPTURE(new_width, h200, "h200");
+BENCHMARK_CAPTURE(new_width, default_limits, "default-limits");
+
 // Another number of rows: the texts are known.
 void new_shape(benchmark::State& state, const char* profile) {
   const Planner planner(row_norm(), device(profile));

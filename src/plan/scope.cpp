@@ -49,10 +49,6 @@ const std::array<Value, kDTypes.size()>& texts(Text text) {
   return kTexts;
 }
 
-void assign(Object& object, const std::string& key, Value value) {
-  object.set(key, std::move(value));
-}
-
 }  // namespace
 
 Value dtype_text(DType dtype) {
@@ -90,16 +86,10 @@ Value json_map(const NamedJson& entries) {
   return Value::object(std::move(members));
 }
 
-Value tunables_value(const package::Manifest& manifest, const package::Variant* variant,
-                     const NamedJson& request) {
-  auto object = std::make_shared<Object>();
-  for (const auto& [name, value] : manifest.tunables)
-    object->members.emplace_back(name, Value::from_json(value));
-  if (variant != nullptr) {
-    for (const auto& [name, value] : variant->tunables)
-      assign(*object, name, Value::from_json(value));
-  }
-  for (const auto& [name, value] : request) assign(*object, name, Value::from_json(value));
+Value tunables_value(const Value& declared, const NamedJson& request) {
+  if (request.empty()) return declared;
+  auto object = std::make_shared<Object>(*declared.if_object());
+  for (const auto& [name, value] : request) object->set(name, Value::from_json(value));
   return Value(std::move(object));
 }
 
@@ -136,7 +126,7 @@ RequestScope::RequestScope(const PackageIndex& index, const BoundRequest& bound)
   scope_.set("present", Value(present_));
   scope_.set("attrs", json_map(bound.attrs));
   scope_.set("args", json_map(bound.args));
-  scope_.set("tunables", tunables_value(index.manifest(), nullptr, bound.tunables));
+  scope_.set("tunables", tunables_value(index.tunables, bound.tunables));
   scope_.set("repeat", Value::object({}));
 }
 

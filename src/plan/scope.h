@@ -49,9 +49,8 @@ expr::Value dtype_text(DType dtype);
 expr::Value scalar_text(DType dtype);
 expr::Value json_map(const NamedJson& entries);
 
-// The tunables of a level: manifest, then variant (may be null), then request.
-expr::Value tunables_value(const package::Manifest& manifest, const package::Variant* variant,
-                           const NamedJson& request);
+// `declared` (PackageIndex::tunables or those of a variant) with what the request says instead.
+expr::Value tunables_value(const expr::Value& declared, const NamedJson& request);
 
 // One level of derived names over an outer scope, with the `derive` object of everything derived so
 // far.

@@ -9,8 +9,8 @@
 namespace wgk::planning {
 namespace {
 
-using package::Expression;
 using package::Variant;
+using Outcome = ClauseValues::Outcome;
 
 bool is_true(const expr::Value& value) { return value.if_bool() != nullptr && *value.if_bool(); }
 
@@ -40,10 +40,10 @@ class Judge {
     const Variant& variant = context_.index.manifest().variants[at];
     Decision decision;
     const bool fits = check_off(variant, decision) && check_requires(variant, decision) &&
-                      check_bindings(at, decision) && check_when(variant, decision) &&
+                      check_bindings(at, decision) && check_when(at, decision) &&
                       (earlier == nullptr || check_superseded(variant, *earlier, decision)) &&
                       check_broken(variant, decision);
-    if (fits) check_demotion(variant, decision);
+    if (fits) check_demotion(at, decision);
     return decision;
   }
 
@@ -129,18 +129,17 @@ class Judge {
                 "maxUniformBuffersPerShaderStage");
   }
 
-  bool check_when(const Variant& variant, Decision& decision) const {
-    for (const Expression& clause : variant.when) {
-      const auto value = clause.evaluate(context_.scope, context_.limits);
-      if (!value) {
+  bool check_when(std::size_t at, Decision& decision) const {
+    ClauseValues& clauses = context_.clauses;
+    for (const std::size_t clause : context_.index.variants[at].when) {
+      const Outcome outcome = clauses[clause];
+      if (outcome == Outcome::kTrue) continue;
+      if (outcome == Outcome::kError) {
         return refuse(decision, Verdict::kError, [&] {
-          return "clause " + quoted(clause.text()) + " fails: " + value.error().message;
+          return "clause " + quoted(clauses.text(clause)) + " fails: " + clauses.failure_of(clause);
         });
       }
-      if (!is_true(*value)) {
-        return refuse(decision, Verdict::kWhen,
-                      [&] { return clause.explain_not_true(context_.scope); });
-      }
+      return refuse(decision, Verdict::kWhen, [&] { return clauses.why_not_true(clause); });
     }
     return true;
   }
@@ -169,18 +168,20 @@ class Judge {
     return true;
   }
 
-  void check_demotion(const Variant& variant, Decision& decision) const {
-    for (const Expression& clause : variant.demote_when) {
-      const auto value = clause.evaluate(context_.scope, context_.limits);
-      if (!value) {
+  void check_demotion(std::size_t at, Decision& decision) const {
+    ClauseValues& clauses = context_.clauses;
+    for (const std::size_t clause : context_.index.variants[at].demote_when) {
+      const Outcome outcome = clauses[clause];
+      if (outcome == Outcome::kError) {
         refuse(decision, Verdict::kDemoteError, [&] {
-          return "demoting clause " + quoted(clause.text()) + " fails: " + value.error().message;
+          return "demoting clause " + quoted(clauses.text(clause)) +
+                 " fails: " + clauses.failure_of(clause);
         });
         return;
       }
-      if (is_true(*value)) {
+      if (outcome == Outcome::kTrue) {
         refuse(decision, Verdict::kDemoted,
-               [&] { return "fall-back only: " + quoted(clause.text()) + " is true"; });
+               [&] { return "fall-back only: " + quoted(clauses.text(clause)) + " is true"; });
         return;
       }
     }
@@ -191,6 +192,23 @@ class Judge {
 };
 
 }  // namespace
+
+ClauseValues::Outcome ClauseValues::operator[](std::size_t clause) {
+  Outcome& outcome = known_[clause];
+  if (outcome != Outcome::kUnknown) return outcome;
+  const auto value = index_.clauses[clause]->evaluate(scope_, limits_);
+  outcome = !value ? Outcome::kError : is_true(*value) ? Outcome::kTrue : Outcome::kOther;
+  return outcome;
+}
+
+std::string ClauseValues::failure_of(std::size_t clause) const {
+  const auto value = index_.clauses[clause]->evaluate(scope_, limits_);
+  return value ? std::string() : value.error().message;
+}
+
+std::string ClauseValues::why_not_true(std::size_t clause) const {
+  return index_.clauses[clause]->explain_not_true(scope_);
+}
 
 std::string_view text(Verdict verdict) {
   switch (verdict) {

@@ -34,6 +34,28 @@ struct Decision {
   std::string reason;  // empty when eligible, and when no reasons were asked for
 };
 
+// What the clauses of a package give in one scope. Many variants share clauses; each is evaluated
+// once.
+class ClauseValues {
+ public:
+  enum class Outcome : std::uint8_t { kUnknown, kTrue, kOther, kError };
+
+  ClauseValues(const PackageIndex& index, const expr::Scope& scope, const expr::Limits& limits)
+      : index_(index), scope_(scope), limits_(limits), known_(index.clauses.size()) {}
+
+  Outcome operator[](std::size_t clause);
+  // For reasons: why one is an error or not true.
+  std::string failure_of(std::size_t clause) const;
+  std::string why_not_true(std::size_t clause) const;
+  const std::string& text(std::size_t clause) const { return index_.clauses[clause]->text(); }
+
+ private:
+  const PackageIndex& index_;
+  const expr::Scope& scope_;
+  const expr::Limits& limits_;
+  std::vector<Outcome> known_;
+};
+
 // Everything that judging variants needs. `rendered_has` says whether the rendered text of a
 // variant uses a construct; a variant that cannot be rendered counts as free of it.
 struct SelectContext {
@@ -41,8 +63,7 @@ struct SelectContext {
   const DeviceCaps& caps;
   const std::vector<SubgroupMatrixConfig>& matrix_configs;  // usable ones
   double max_storage_buffers, max_uniform_buffers;          // per shader stage
-  const expr::Scope& scope;                                 // with the manifest's derives
-  const expr::Limits& limits;
+  ClauseValues& clauses;                                    // over the manifest's derives
   std::function<bool(const package::Variant&, std::string_view construct)> rendered_has;
 };
 

@@ -12,7 +12,8 @@ Session::Session(const Site& site, const Request& request)
     : site_(site),
       checked_(check(site.index, request)),
       scope_(site.index, checked_.bound),
-      level_(scope_.scope(), nullptr, site.index.uses_derive_object) {
+      level_(scope_.scope(), nullptr, site.index.uses_derive_object),
+      clauses_(site.index, level_.scope(), site.limits) {
   append(std::move(checked_.violations));
   append(check_host_data(site.index, checked_.bound));
   std::vector<Error> not_inferred = infer(site.index, checked_.bound, scope_, site.limits);
@@ -51,8 +52,7 @@ SelectContext Session::select_context() const {
           site_.matrix_configs,
           site_.max_storage_buffers,
           site_.max_uniform_buffers,
-          level_.scope(),
-          site_.limits,
+          clauses_,
           [this](const package::Variant& variant, std::string_view construct) {
             return rendered_has(make_context(), variant, construct);
           }};

@@ -72,6 +72,7 @@ class Session {
   std::vector<std::string> notes_;
   RequestScope scope_;
   DeriveLevel level_;
+  mutable ClauseValues clauses_;  // a session belongs to one thread
 };
 
 // Violations that depend on the contents of host tensors.

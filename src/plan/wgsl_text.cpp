@@ -13,11 +13,17 @@ namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+constexpr auto kIsWord = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const char c = static_cast<char>(i);
+    table[i] = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  }
+  return table;
+}();
+bool is_word(char c) { return kIsWord[static_cast<unsigned char>(c)]; }
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -70,15 +76,6 @@ bool is_half_literal(std::string_view code, std::size_t at) {
   return ends_in_h(end);
 }
 
-bool has_half_literal(std::string_view code) {
-  for (std::size_t at = 0; at < code.size(); ++at) {
-    if (!is_digit(code[at]) && code[at] != '.') continue;
-    if (at > 0 && (is_word(code[at - 1]) || code[at - 1] == '.')) continue;
-    if (is_half_literal(code, at)) return true;
-  }
-  return false;
-}
-
 constexpr auto kSubgroupCalls = std::to_array<std::string_view>({
     "quadBroadcast",
     "quadSwapDiagonal",
@@ -110,6 +107,7 @@ constexpr auto kSubgroupValues = std::to_array<std::string_view>(
     {"num_subgroups", "subgroup_id", "subgroup_invocation_id", "subgroup_size"});
 
 struct Uses {
+  bool halves = false;
   bool subgroups = false;
   bool size_control = false;
 };
@@ -125,22 +123,33 @@ void note_attribute(std::string_view code, std::size_t at, std::string_view word
   }
 }
 
+void note_word(std::string_view code, std::size_t at, std::string_view word, Uses& uses) {
+  const char last = at > 0 ? code[at - 1] : ' ';
+  if (word == "f16" || (is_digit(word[0]) && last != '.' && is_half_literal(code, at)))
+    uses.halves = true;
+  if (last == '@') {
+    note_attribute(code, at, word, uses);
+  } else if ((word[0] == 's' || word[0] == 'q') &&
+             std::ranges::binary_search(kSubgroupCalls, word)) {
+    const std::size_t open = skip_blanks(code, at + word.size());
+    if (open < code.size() && code[open] == '(') uses.subgroups = true;
+  }
+}
+
 Uses find_uses(std::string_view code) {
   Uses uses;
   for (std::size_t at = 0; at < code.size();) {
-    if (!is_word(code[at])) {
-      ++at;
+    if (is_word(code[at])) {
+      const std::string_view word = word_at(code, at);
+      note_word(code, at, word, uses);
+      at += word.size();
       continue;
     }
-    const std::string_view word = word_at(code, at);
-    if (at > 0 && code[at - 1] == '@') {
-      note_attribute(code, at, word, uses);
-    } else if ((word[0] == 's' || word[0] == 'q') &&
-               std::ranges::binary_search(kSubgroupCalls, word)) {
-      const std::size_t open = skip_blanks(code, at + word.size());
-      if (open < code.size() && code[open] == '(') uses.subgroups = true;
-    }
-    at += word.size();
+    // A literal may start with its dot.
+    const bool starts =
+        code[at] == '.' && (at == 0 || (!is_word(code[at - 1]) && code[at - 1] != '.'));
+    if (starts && is_half_literal(code, at)) uses.halves = true;
+    ++at;
   }
   return uses;
 }
@@ -221,18 +230,32 @@ std::size_t behind_comment(std::string_view wgsl, std::size_t at) {
   return at;
 }
 
-// The enable directives that comment-free text lacks.
-std::string missing_enables(std::string_view code) {
-  const auto lists = enable_lists(code);
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFeatures = {{
+    {"chromium_experimental_subgroup_matrix", "chromium-experimental-subgroup-matrix"},
+    {"f16", "shader-f16"},
+    {"subgroup_size_control", "subgroup-size-control"},
+    {"subgroups", "subgroups"},
+}};
+
+// The extensions that comment-free text uses without enabling them, in the order of their
+// directives. `lists` are its directives.
+std::vector<std::string_view> missing_extensions(std::string_view code,
+                                                 const std::vector<std::string_view>& lists) {
   const Uses uses = find_uses(code);
+  std::vector<std::string_view> missing;
+  const auto add = [&](bool used, std::string_view extension) {
+    if (used && !is_enabled(lists, extension)) missing.push_back(extension);
+  };
+  add(uses.halves, "f16");
+  add(uses.subgroups, "subgroups");
+  add(uses.size_control, "subgroup_size_control");
+  return missing;
+}
+
+std::string directives(const std::vector<std::string_view>& extensions) {
   std::string text;
-  if ((has_word(code, "f16") || has_half_literal(code)) && !is_enabled(lists, "f16")) {
-    text += "enable f16;\n";
-  }
-  if (uses.subgroups && !is_enabled(lists, "subgroups")) text += "enable subgroups;\n";
-  if (uses.size_control && !is_enabled(lists, "subgroup_size_control")) {
-    text += "enable subgroup_size_control;\n";
-  }
+  for (const std::string_view extension : extensions)
+    text.append("enable ").append(extension).append(";\n");
   return text;
 }
 
@@ -269,24 +292,24 @@ bool has_word(std::string_view code, std::string_view word) {
 }
 
 std::string with_enables(std::string_view wgsl) {
-  return missing_enables(without_comments(wgsl)).append(wgsl);
+  const std::string code = without_comments(wgsl);
+  return directives(missing_extensions(code, enable_lists(code))).append(wgsl);
 }
 
 FinishedText finish_text(std::string_view rendered) {
   const std::string code = without_comments(rendered);
-  FinishedText text{missing_enables(code), {}};
-  text.features = enabled_features(text.wgsl + code);
+  const auto lists = enable_lists(code);
+  const auto missing = missing_extensions(code, lists);
+  FinishedText text{directives(missing), {}};
+  for (const auto& [extension, feature] : kFeatures) {
+    if (is_enabled(lists, extension) || std::ranges::find(missing, extension) != missing.end())
+      text.features.emplace_back(feature);
+  }
   text.wgsl += rendered;
   return text;
 }
 
 std::vector<std::string> enabled_features(std::string_view code) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFeatures = {{
-      {"chromium_experimental_subgroup_matrix", "chromium-experimental-subgroup-matrix"},
-      {"f16", "shader-f16"},
-      {"subgroup_size_control", "subgroup-size-control"},
-      {"subgroups", "subgroups"},
-  }};
   const auto lists = enable_lists(code);
   std::vector<std::string> features;
   for (const auto& [extension, feature] : kFeatures) {

@@ -78,12 +78,13 @@ Result<std::string> evaluate(const std::string& text, const expr::Scope& scope) 
   const expr::Limits limits;
   const expr::ParsedExpression parsed(text, limits.max_depth);
   if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
-  std::vector<const Value*> names;
+  expr::NameValues names;
   parsed.look_up(scope, names);
   for (const expr::NameId id : parsed.used) {
-    if (names[id] == nullptr) names[id] = expr::engine_global(parsed.ast.names[id].text);
+    if (names.values()[id] == nullptr)
+      names.values()[id] = expr::engine_global(parsed.ast.names[id].text);
   }
-  expr::Evaluator evaluator(parsed.ast, names, limits);
+  expr::Evaluator evaluator(parsed.ast, names.values(), limits);
   Value value;
   if (!evaluator.evaluate(parsed.root, value)) return std::unexpected(parsed.error_of(evaluator));
   return dump(value);
