@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes BENCHMARKS.md from result files: every case, every peer, losses included.
 
-  benchmarks/report.py benchmarks/results/*.json > BENCHMARKS.md
+  benchmarks/report.py benchmarks/results/* > BENCHMARKS.md
 
-Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs, files of benchmarks/host/run.py what the host costs. Files that belong to one machine have
-the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json, llvmpipe.ort-cpu.json.
+Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs, files of benchmarks/host/run.py what the
+host costs. Files that belong to one machine have the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json,
+llvmpipe.ort-cpu.json; nvidia-h200.notes.md is put before its tables.
 """
 
 import collections
@@ -37,7 +38,7 @@ class Machine:
 
     def __init__(self, name):
         self.name = name
-        self.safe, self.trusted, self.peers, self.host = [], [], [], None
+        self.safe, self.trusted, self.peers, self.host, self.notes = [], [], [], None, ""
 
     def add(self, report):
         if report.get("kind") == "host":
@@ -58,15 +59,21 @@ def timed(entry):
 
 
 def ours_by_case(reports, package):
-    """case -> {"cold": entry, "hot": entry}: of several variants the one measured first, which is the selected one; floors are no variant."""
+    """case -> {"cold": entry, "hot": entry}: of the newest report that has it, and of several variants the one measured first, which is the selected
+    one; floors are no variant."""
     found = collections.OrderedDict()
-    for report in reports:
+    for report in sorted(reports, key=lambda r: r["context"]["date"], reverse=True):
         for entry in report["benchmarks"]:
             if entry["package"] != package or entry["variant"].startswith("floor"):
                 continue
             places = found.setdefault(entry["case"], {})
             places.setdefault("cold" if entry["cold"] else "hot", entry)
-    return found
+    return collections.OrderedDict(sorted(found.items(), key=lambda item: size_order(item[0])))
+
+
+def size_order(case):
+    """Cases of one family together, by size; types last."""
+    return "decode" in case, "prompt" in case, [int(part) for part in re.findall(r"\d+(?=[x_k])", case)], case
 
 
 def context_lines(machine):
@@ -199,10 +206,12 @@ def package_section(machine, package):
 
 
 def trusted_section(machine):
-    """Safe over trusted times of the same cases and variants."""
+    """Safe over trusted times of the same cases and variants of the same text of a package."""
     rows, values = [], []
     for package in machine.packages():
-        safe, trusted = ours_by_case(machine.safe, package), ours_by_case(machine.trusted, package)
+        trusted = ours_by_case(machine.trusted, package)
+        digests = {report["context"]["packages"].get(package) for report in machine.trusted}
+        safe = ours_by_case([r for r in machine.safe if r["context"]["packages"].get(package) in digests], package)
         for case in safe:
             for data in set(safe[case]) & set(trusted.get(case, {})):
                 a, b = safe[case][data], trusted[case][data]
@@ -219,14 +228,19 @@ def trusted_section(machine):
 
 
 def comparisons_section(machine):
-    rows = [(report, c) for report in machine.safe for c in report.get("comparisons", [])]
+    newest = {}
+    for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
+        newest |= {(c["name"], c["b"]): (report, c) for c in report.get("comparisons", []) if is_floor(c["b"])}
+    rows = sorted(newest.values(), key=lambda row: size_order(row[1]["name"]))
     if not rows:
         return
-    yield "### Interleaved comparisons\n"
+    yield "### Beside the floor\n"
     yield "`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case.\n"
-    yield "| case | a | b | time a / time b | 10-90 % |\n| --- | --- | --- | --- | --- |"
-    for _, c in rows:
-        yield f"| {c['name']} | {c['a']} | {c['b']} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
+    yield "| case | variant | floor | floor, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- |"
+    for report, c in rows:
+        floor = next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c["b"]), None)
+        us = microseconds(floor["seconds"]["median"]) if floor else "-"
+        yield f"| {c['name']} | {c['a']} | {c['b']} | {us} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
     yield ""
 
 
@@ -234,6 +248,8 @@ def machine_section(machine):
     yield f"## {machine.safe[0]['context']['adapter']}\n"
     yield from context_lines(machine)
     yield ""
+    if machine.notes:
+        yield machine.notes
     for package in machine.packages():
         yield from package_section(machine, package)
     yield from trusted_section(machine)
@@ -264,7 +280,11 @@ def main(paths):
     machines = collections.OrderedDict()
     for path in sorted(paths):
         name = pathlib.Path(path).name.split(".")[0]
-        machines.setdefault(name, Machine(name)).add(json.loads(pathlib.Path(path).read_text()))
+        machine, text = machines.setdefault(name, Machine(name)), pathlib.Path(path).read_text()
+        if path.endswith(".md"):
+            machine.notes = text
+        else:
+            machine.add(json.loads(text))
     print(HEAD)
     for machine in machines.values():
         if machine.safe:
