@@ -18,7 +18,7 @@ constexpr std::uint32_t kLoadSize = 2048;
 constexpr std::uint64_t kCopyBytes = std::uint64_t{256} << 20;
 constexpr double kArenaBytes = 6.0 * (1 << 30);
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
+double elapsed_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -129,7 +129,7 @@ Status Timer::prepare_guard() {
       std::clamp(kGuardPassSeconds / std::max(*once, 1e-6), 1.0, 10'000.0));
   guard_.emplace(
       [this, load = std::move(*rotation), repetitions] { return time(load, repetitions); },
-      [] { return seconds_since({}); });
+      [] { return elapsed_since({}); });
   return guard_->bring_up();
 }
 
@@ -147,7 +147,7 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
       auto seconds = time(rotations[i], timings[i].repetitions, &positions[i]);
       if (!seconds) return std::unexpected(std::move(seconds.error()));
     }
-  } while (seconds_since(start) < options_.warm_up_seconds && !software_);
+  } while (elapsed_since(start) < options_.warm_up_seconds && !software_);
   for (std::size_t sample = 0; sample < options_.samples; ++sample) {
     for (std::size_t i = 0; i < rotations.size(); ++i) {
       auto seconds = time(rotations[i], timings[i].repetitions, &positions[i]);

@@ -10,12 +10,11 @@
 #include "gpu/transfer.h"
 #include "package/case_data.h"
 #include "plan/encode.h"
-#include "plan/render.h"
-#include "plan/session.h"
 #include "reference/oracle.h"
 #include "reference/sample.h"
 #include "verify/compare.h"
 #include "verify/expected.h"
+#include "verify/stated_work.h"
 
 namespace wgk::bench {
 namespace {
@@ -147,22 +146,11 @@ std::vector<std::string> Workload::accepting(const package::Package& package,
 
 Result<LeastWork> Workload::least_work(const package::Package& package, const DeviceCaps& caps,
                                        const Plan& plan) const {
-  const PlanOptions options;
-  planning::RenderCache texts;
-  const planning::Site site(package, caps, options, texts);
-  const Request asked = request("", {});
-  const planning::Session session(site, asked);
-  const auto number = [&](const std::optional<expr::Rule>& rule,
-                          double otherwise) -> Result<double> {
-    if (!rule) return otherwise;
-    WGK_ASSIGN(const expr::Value value, session.evaluate(*rule));
-    if (value.if_number() == nullptr)
-      return failure("package/cases", "bytes and flops of '" + bench_->name + "' must be numbers");
-    return value.if_number()->value;
-  };
+  WGK_ASSIGN(const verify::StatedWork stated,
+             verify::stated_work(package, *bench_, request("", {}), caps));
   LeastWork work;
-  WGK_ASSIGN(work.bytes, number(bench_->bytes, profile_sum(plan, {"bytesMoved", "bytes"})));
-  WGK_ASSIGN(work.flops, number(bench_->flops, profile_sum(plan, {"flops"})));
+  work.bytes = stated.bytes.value_or(profile_sum(plan, {"bytesMoved", "bytes"}));
+  work.flops = stated.flops.value_or(profile_sum(plan, {"flops"}));
   return work;
 }
 

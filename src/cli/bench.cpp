@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRepeats = 3;  // of a check against a baseline
 
-struct Flags {
+struct BenchFlags {
   std::vector<std::string> packages;
   std::string against, json_file, html_file;
   std::vector<std::string> tunables, sweeps;
@@ -50,7 +50,7 @@ Result<std::pair<std::string, std::vector<Json>>> read_setting(const std::string
 }
 
 // The product of all sweeps, each with the fixed tunables.
-Result<std::vector<bench::NamedJson>> read_settings(const Flags& flags) {
+Result<std::vector<bench::NamedJson>> read_settings(const BenchFlags& flags) {
   std::vector<bench::NamedJson> settings = {{}};
   for (const auto& [option, texts] :
        {std::pair("--tunable", &flags.tunables), std::pair("--sweep", &flags.sweeps)}) {
@@ -95,12 +95,12 @@ Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& sessi
   return gpu::Context::make(std::move(device));
 }
 
-Status write_json(const Flags& flags, const bench::Report& report) {
+Status write_json(const BenchFlags& flags, const bench::Report& report) {
   if (flags.json_file.empty()) return {};
   return io::write_file(flags.json_file, json::write(bench::to_json(report), json::Style::kPretty));
 }
 
-Result<bench::RunOptions> options_of(const Flags& flags) {
+Result<bench::RunOptions> options_of(const BenchFlags& flags) {
   bench::RunOptions options = flags.options;
   options.hot = options.hot || flags.only_hot;
   options.cold = !flags.only_hot;
@@ -110,7 +110,7 @@ Result<bench::RunOptions> options_of(const Flags& flags) {
   return options;
 }
 
-Result<bench::Report> measure(const Session& session, const Flags& flags,
+Result<bench::Report> measure(const Session& session, const BenchFlags& flags,
                               const gpu::Context& context, const bench::RunOptions& options) {
   const auto progress = [&](const bench::Measurement& m) {
     if (session.verbose || !m.error.empty() || isatty(STDERR_FILENO) != 0) {
@@ -155,7 +155,7 @@ Result<bench::Report> read_baseline(const std::string& file) {
 }
 
 // Rounds over all cases, so that a disturbance of a minute hits one repeat of a case.
-Result<std::vector<bench::Report>> repeat(const Session& session, const Flags& flags,
+Result<std::vector<bench::Report>> repeat(const Session& session, const BenchFlags& flags,
                                           const gpu::Context& context, bench::RunOptions options) {
   options.copies = true;
   std::vector<bench::Report> repeats;
@@ -167,7 +167,7 @@ Result<std::vector<bench::Report>> repeat(const Session& session, const Flags& f
   return repeats;
 }
 
-Result<bench::CheckResult> check(const Session& session, const Flags& flags) {
+Result<bench::CheckResult> check_baseline(const Session& session, const BenchFlags& flags) {
   WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
   const std::string file = baseline_file(flags.check_folder, context);
   WGK_ASSIGN(bench::Report baseline, read_baseline(file));
@@ -197,8 +197,8 @@ Result<bench::CheckResult> check(const Session& session, const Flags& flags) {
   return bench::check_against(baseline, repeats);
 }
 
-int run_check(const Session& session, const Flags& flags) {
-  const auto result = check(session, flags);
+int run_baseline_check(const Session& session, const BenchFlags& flags) {
+  const auto result = check_baseline(session, flags);
   if (!result) return session.fail(result.error());
   for (const bench::SlowDown& slow : result->slower) {
     std::string line = "slower: " + slow.name + "  ";
@@ -213,7 +213,7 @@ int run_check(const Session& session, const Flags& flags) {
   return result->passes() ? kSuccess : kCheckFailed;
 }
 
-Status save_baseline(const Session& session, const Flags& flags) {
+Status save_baseline(const Session& session, const BenchFlags& flags) {
   WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
   const std::string file = baseline_file(flags.save_folder, context);
   const auto old = read_baseline(file);
@@ -225,14 +225,14 @@ Status save_baseline(const Session& session, const Flags& flags) {
   return io::write_file(file, json::write(bench::to_json(made), json::Style::kPretty) + "\n");
 }
 
-Result<bench::Report> measure_once(const Session& session, const Flags& flags) {
+Result<bench::Report> measure_once(const Session& session, const BenchFlags& flags) {
   WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
   WGK_ASSIGN(const bench::RunOptions options, options_of(flags));
   return measure(session, flags, context, options);
 }
 
-int run(const Session& session, const Flags& flags) {
-  if (!flags.check_folder.empty()) return run_check(session, flags);
+int run_bench(const Session& session, const BenchFlags& flags) {
+  if (!flags.check_folder.empty()) return run_baseline_check(session, flags);
   if (!flags.save_folder.empty()) {
     const Status saved = save_baseline(session, flags);
     return saved ? kSuccess : session.fail(saved.error());
@@ -256,7 +256,7 @@ int run(const Session& session, const Flags& flags) {
   return failed ? kCheckFailed : kSuccess;
 }
 
-void add_baseline_options(CLI::App& command, Flags& flags) {
+void add_baseline_options(CLI::App& command, BenchFlags& flags) {
   CLI::Option* check = command.add_option(
       "--check", flags.check_folder,
       "Fail when a case of the baseline in this folder that belongs to the device's kind got 10 % "
@@ -270,7 +270,7 @@ void add_baseline_options(CLI::App& command, Flags& flags) {
 }  // namespace
 
 void add_bench(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BenchFlags>();
   CLI::App* command =
       add_command(app, session, "bench", "Time the benchmark cases of packages on a device",
                   {"wgk bench kernels/com.microsoft.SkipSimplifiedLayerNormalization --tags "
@@ -310,13 +310,9 @@ void add_bench(CLI::App& app, Session& session) {
   command->add_option("--html", flags->html_file, "Write a page with plots and tables");
   add_baseline_options(*command, *flags);
   add_device_flags(*command, flags->device);
-  CLI::Option* json = command
-                          ->add_option("--json", flags->json_file,
-                                       "Print the report as JSON, or write it: --json=FILE")
-                          ->expected(0, 1);
-  command->callback([flags, json, &session] {
-    session.json = json->count() > 0;
-    session.command = [flags, &session] { return run(session, *flags); };
+  add_report_option(*command, session, flags->json_file);
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_bench(session, *flags); };
   });
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct CardFlags {
   std::string package;
   bool check = false, print = false;
 };
 
-int run(const Session& session, const Flags& flags) {
+int run_card(const Session& session, const CardFlags& flags) {
   const auto card = verify::card_of(flags.package);
   if (!card) return session.fail(card.error());
   if (flags.print) {
@@ -43,7 +43,7 @@ int run(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_card(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CardFlags>();
   CLI::App* command = add_command(
       app, session, "card", "Write README.md of a package from its manifest, contract and cases",
       {"wgk card kernels/com.microsoft.SkipGroupNorm",
@@ -52,8 +52,9 @@ void add_card(CLI::App& app, Session& session) {
   command->add_flag("--check", flags->check, "Write nothing; exit 1 if README.md would change");
   command->add_flag("--print", flags->print, "Print the card instead of writing it");
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback(
-      [flags, &session] { session.command = [flags, &session] { return run(session, *flags); }; });
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_card(session, *flags); };
+  });
 }
 
 }  // namespace wgk::cli

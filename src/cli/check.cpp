@@ -8,7 +8,7 @@
 namespace wgk::cli {
 namespace {
 
-int run(const Session& session, const std::vector<std::string>& packages) {
+int run_check(const Session& session, const std::vector<std::string>& packages) {
   int code = kSuccess;
   Json reports(Json::Array{});
   for (const std::string& place : packages) {
@@ -55,7 +55,7 @@ void add_check(CLI::App& app, Session& session) {
   command->add_option("PKG", *packages, "Package folders")->required();
   command->add_flag("--json", session.json, "Print JSON");
   command->callback([packages, &session] {
-    session.command = [packages, &session] { return run(session, *packages); };
+    session.command = [packages, &session] { return run_check(session, *packages); };
   });
 }
 

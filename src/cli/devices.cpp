@@ -6,7 +6,7 @@
 namespace wgk::cli {
 namespace {
 
-struct Flags {
+struct DevicesFlags {
   std::string backend;
   std::string caps_of;  // index or part of a name
 };
@@ -29,7 +29,7 @@ int run_caps(const Session& session, const std::string& device) {
   return kSuccess;
 }
 
-int run(const Session& session, const Flags& flags) {
+int run_devices(const Session& session, const DevicesFlags& flags) {
   if (!flags.caps_of.empty()) return run_caps(session, flags.caps_of);
   const auto adapters = Runtime::adapters(flags.backend);
   if (!adapters) return session.fail(adapters.error());
@@ -53,7 +53,7 @@ int run(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_devices(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DevicesFlags>();
   CLI::App* command = add_command(app, session, "devices", "List the devices of this machine",
                                   {"wgk devices", "wgk devices --caps 0 > my-device.json"});
   command->add_option("--backend", flags->backend,
@@ -61,8 +61,9 @@ void add_devices(CLI::App& app, Session& session) {
   command->add_option("--caps", flags->caps_of,
                       "Print the capability profile of this device (index or part of its name)");
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback(
-      [flags, &session] { session.command = [flags, &session] { return run(session, *flags); }; });
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_devices(session, *flags); };
+  });
 }
 
 }  // namespace wgk::cli

@@ -6,7 +6,7 @@
 namespace wgk::cli {
 namespace {
 
-struct Flags {
+struct DigestFlags {
   std::vector<std::string> packages;
   std::string shared;
   bool check = false;
@@ -16,7 +16,7 @@ Json names(const std::vector<std::string>& list) {
   return Json(Json::Array(list.begin(), list.end()));
 }
 
-int run(const Session& session, const Flags& flags) {
+int run_digest(const Session& session, const DigestFlags& flags) {
   bool stale = false;
   Json reports(Json::Array{});
   for (const std::string& package : flags.packages) {
@@ -42,7 +42,7 @@ int run(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_digest(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DigestFlags>();
   CLI::App* command =
       add_command(app, session, "digest",
                   "Write metadata.json of a package anew, and its copies of shared templates",
@@ -53,8 +53,9 @@ void add_digest(CLI::App& app, Session& session) {
                       "Folder of shared templates (default: 'common' beside the package)");
   command->add_flag("--check", flags->check, "Write nothing; exit 1 if something would change");
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback(
-      [flags, &session] { session.command = [flags, &session] { return run(session, *flags); }; });
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_digest(session, *flags); };
+  });
 }
 
 }  // namespace wgk::cli

@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> collect() {
   return entries;
 }
 
-int run(const Session& session) {
+int run_env(const Session& session) {
   const auto entries = collect();
   if (!session.json) {
     session.print(lines(entries));
@@ -60,7 +60,7 @@ void add_env(CLI::App& app, Session& session) {
       add_command(app, session, "env", "Show versions and the environment variables that matter",
                   {"wgk env", "wgk env --json"});
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback([&session] { session.command = [&session] { return run(session); }; });
+  command->callback([&session] { session.command = [&session] { return run_env(session); }; });
 }
 
 }  // namespace wgk::cli

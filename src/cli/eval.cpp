@@ -34,7 +34,7 @@ std::string_view kind(const expr::Value& value) {
   return value.if_object() != nullptr ? "object" : "function";
 }
 
-int run(const Session& session, const std::string& text, const std::string& context) {
+int run_eval(const Session& session, const std::string& text, const std::string& context) {
   expr::Scope scope(&expr::helpers());
   if (const Status status = read_context(context, scope); !status)
     return session.fail(status.error());
@@ -52,10 +52,10 @@ int run(const Session& session, const std::string& text, const std::string& cont
 }  // namespace
 
 void add_eval(CLI::App& app, Session& session) {
-  struct Flags {
+  struct EvalFlags {
     std::string expression, context;
   };
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvalFlags>();
   CLI::App* command =
       add_command(app, session, "eval", "Evaluate an expression of the manifest language",
                   {"wgk eval 'ceilDiv(10, 4) * 2'",
@@ -65,7 +65,9 @@ void add_eval(CLI::App& app, Session& session) {
                       "JSON file of the names that the expression sees");
   command->add_flag("--json", session.json, "Print JSON");
   command->callback([flags, &session] {
-    session.command = [flags, &session] { return run(session, flags->expression, flags->context); };
+    session.command = [flags, &session] {
+      return run_eval(session, flags->expression, flags->context);
+    };
   });
 }
 

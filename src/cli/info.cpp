@@ -126,7 +126,7 @@ std::string to_text(const package::Package& package) {
   return lines(head) + "\n" + ports_text(manifest) + "\n" + variants_text(manifest);
 }
 
-int run(const Session& session, const std::string& place) {
+int run_info(const Session& session, const std::string& place) {
   const auto package = store::open(place);
   if (!package) return session.fail(package.error());
   if (session.json) {
@@ -146,8 +146,9 @@ void add_info(CLI::App& app, Session& session) {
                                    "wgk info --json kernels/com.microsoft.SparseAttention"});
   command->add_option("PKG", *place, "Package folder")->required();
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback(
-      [place, &session] { session.command = [place, &session] { return run(session, *place); }; });
+  command->callback([place, &session] {
+    session.command = [place, &session] { return run_info(session, *place); };
+  });
 }
 
 }  // namespace wgk::cli

@@ -15,26 +15,26 @@
 namespace wgk::cli {
 namespace {
 
-struct Flags {
+struct PlanFlags {
   RequestFlags request;
   DeviceFlags device;
   bool wgsl = false;
 };
 
-struct Inputs {
+struct PlanInputs {
   std::shared_ptr<const package::Package> package;
   CliRequest request;
   DeviceCaps caps;
 };
 
-Result<Inputs> read_inputs(const Flags& flags, const Session& session) {
+Result<PlanInputs> read_inputs(const PlanFlags& flags, const Session& session) {
   auto package = store::open(flags.request.package);
   if (!package) return std::unexpected(std::move(package).error());
   auto request = read_request(**package, flags.request, false);
   if (!request) return std::unexpected(std::move(request).error());
   auto caps = find_caps(flags.device, session);
   if (!caps) return std::unexpected(std::move(caps).error());
-  return Inputs{*std::move(package), *std::move(request), *std::move(caps)};
+  return PlanInputs{*std::move(package), *std::move(request), *std::move(caps)};
 }
 
 std::string tensors_text(const Plan& plan) {
@@ -83,7 +83,7 @@ std::string plan_text(const Plan& plan) {
          "\n" + tensors_text(plan) + "\n" + passes_text(plan);
 }
 
-int run_plan(const Session& session, const Flags& flags) {
+int run_plan(const Session& session, const PlanFlags& flags) {
   const auto inputs = read_inputs(flags, session);
   if (!inputs) return session.fail(inputs.error());
   const auto made =
@@ -97,14 +97,17 @@ int run_plan(const Session& session, const Flags& flags) {
   return kSuccess;
 }
 
-int run_explain(const Session& session, const Flags& flags) {
+int run_explain(const Session& session, const PlanFlags& flags) {
   const auto inputs = read_inputs(flags, session);
   if (!inputs) return session.fail(inputs.error());
   const Explanation why =
       explain(*inputs->package, verify::make_request(inputs->request.call), inputs->caps);
+  // Of a request that breaks rules, what the variants' guards would say means nothing.
+  const bool refused =
+      why.error && why.error->code.starts_with("request/") && why.error->code != "request/variant";
   if (session.json) {
     session.print_json(why.to_json());
-  } else if (!why.decisions.empty()) {
+  } else if (!why.decisions.empty() && !refused) {
     Table table({"VARIANT", "PRIORITY", "VERDICT", "REASON"});
     for (const VariantDecision& decision : why.decisions) {
       table.add({decision.id, number_text(decision.priority), decision.verdict,
@@ -119,12 +122,13 @@ int run_explain(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_plan(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
-  CLI::App* plan =
-      add_command(app, session, "plan", "Show what a call would do: tensors, scratch, passes",
-                  {"wgk plan kernels/com.microsoft.SkipGroupNorm --case first_case --caps "
-                   "tests/devices/default.json",
-                   "wgk plan PKG --input X=float16:2,64,64,320 --attr groups=32 --json"});
+  auto flags = std::make_shared<PlanFlags>();
+  CLI::App* plan = add_command(
+      app, session, "plan", "Show what a call would do: tensors, scratch, passes",
+      {"wgk plan kernels/com.microsoft.SkipSimplifiedLayerNormalization --case plain_3x1_f32 "
+       "--caps tests/devices/h200.json",
+       "wgk plan kernels/com.microsoft.SkipSimplifiedLayerNormalization --input "
+       "input=float16:2,576 --input skip=float16:2,576 --input gamma=float16:576 --json"});
   add_request_flags(*plan, flags->request);
   add_caps_flags(*plan, flags->device);
   plan->add_flag("--json", session.json, "Print the plan as canonical JSON");
@@ -135,8 +139,10 @@ void add_plan(CLI::App& app, Session& session) {
 
   CLI::App* explain = add_command(
       app, session, "explain", "Say of every variant why it is or is not taken",
-      {"wgk explain kernels/com.microsoft.SkipGroupNorm --case first_case --caps default",
-       "wgk explain PKG --input X=float16:2,64,64,320 --attr groups=32"});
+      {"wgk explain kernels/com.microsoft.SkipSimplifiedLayerNormalization --case plain_3x1_f32 "
+       "--caps default",
+       "wgk explain kernels/com.microsoft.SkipSimplifiedLayerNormalization --input "
+       "input=float16:2,576 --input skip=float16:2,576 --input gamma=float16:576"});
   add_request_flags(*explain, flags->request);
   add_caps_flags(*explain, flags->device);
   explain->add_flag("--json", session.json, "Print JSON");

@@ -19,14 +19,14 @@
 namespace wgk::cli {
 namespace {
 
-struct Flags {
+struct RenderFlags {
   RequestFlags request;
   DeviceFlags device;
   std::string pass, template_file, context;
 };
 
 // Includes are read from the folder of the template.
-Result<std::string> render_template(const Flags& flags) {
+Result<std::string> render_template(const RenderFlags& flags) {
   const std::filesystem::path file(flags.template_file);
   std::map<std::string, std::string, std::less<>> texts;
   const jinja::Loader loader = [&](std::string_view path) -> const std::string* {
@@ -42,14 +42,14 @@ Result<std::string> render_template(const Flags& flags) {
   return parsed.render(scope);
 }
 
-Result<Plan> make_plan(const Flags& flags, const Session& session) {
+Result<Plan> make_plan(const RenderFlags& flags, const Session& session) {
   WGK_ASSIGN(const auto package, store::open(flags.request.package));
   WGK_ASSIGN(const CliRequest request, read_request(*package, flags.request, false));
   WGK_ASSIGN(const DeviceCaps caps, find_caps(flags.device, session));
   return plan(*package, verify::make_request(request.call), caps);
 }
 
-int run_template(const Session& session, const Flags& flags) {
+int run_template(const Session& session, const RenderFlags& flags) {
   const auto text = render_template(flags);
   if (!text) return session.fail(text.error());
   if (session.json) {
@@ -60,7 +60,7 @@ int run_template(const Session& session, const Flags& flags) {
   return kSuccess;
 }
 
-int run(const Session& session, const Flags& flags) {
+int run_render(const Session& session, const RenderFlags& flags) {
   if (!flags.template_file.empty()) return run_template(session, flags);
   if (flags.request.package.empty())
     return session.fail(Error{"usage/arguments", "pass a package, or --template FILE"});
@@ -91,10 +91,11 @@ int run(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_render(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RenderFlags>();
   CLI::App* command = add_command(
       app, session, "render", "Print the shaders of a call, or one template alone",
-      {"wgk render kernels/com.microsoft.SkipGroupNorm --case first_case --caps default",
+      {"wgk render kernels/com.microsoft.SkipSimplifiedLayerNormalization --case plain_3x1_f32 "
+       "--caps default",
        "wgk render --template norm.wgsl.jinja --context names.json"});
   add_request_flags(*command, flags->request);
   command->get_option("PKG")->required(false);
@@ -104,8 +105,9 @@ void add_render(CLI::App& app, Session& session) {
   command->add_option("--context", flags->context,
                       "With --template: JSON file of the names that it sees");
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback(
-      [flags, &session] { session.command = [flags, &session] { return run(session, *flags); }; });
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_render(session, *flags); };
+  });
 }
 
 }  // namespace wgk::cli

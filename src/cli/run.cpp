@@ -21,7 +21,7 @@
 namespace wgk::cli {
 namespace {
 
-struct Flags {
+struct RunFlags {
   RequestFlags request;
   DeviceFlags device;
 };
@@ -60,7 +60,7 @@ Status compare_with_reference(const package::Package& package, const verify::Cal
   return {};
 }
 
-Result<Done> call_kernel(const Session& session, const Flags& flags, const CliRequest& request,
+Result<Done> call_kernel(const Session& session, const RunFlags& flags, const CliRequest& request,
                          const std::shared_ptr<const package::Package>& package) {
   WGK_ASSIGN(const Runtime runtime, open_runtime(flags.device, session));
   WGK_ASSIGN(const Kernel kernel, runtime.load(Package(package), {.trust = flags.device.trusted}));
@@ -180,7 +180,7 @@ Json to_json(const CliRequest& request, const Done& done) {
   return json;
 }
 
-int run(const Session& session, const Flags& flags) {
+int run_run(const Session& session, const RunFlags& flags) {
   const auto package = store::open(flags.request.package);
   if (!package) return session.fail(package.error());
   const auto request = read_request(**package, flags.request, true);
@@ -200,17 +200,20 @@ int run(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_run(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      add_command(app, session, "run", "Call a kernel on tensors from files",
-                  {"wgk run kernels/com.microsoft.SkipGroupNorm --case first_case --output Y=y.npy",
-                   "wgk run PKG --input X=x.npy --input gamma=model.safetensors:norm.weight --attr "
-                   "groups=32 --output Y=y.npy"});
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* command = add_command(
+      app, session, "run", "Call a kernel on tensors from files",
+      {"wgk run kernels/com.microsoft.SkipSimplifiedLayerNormalization --case plain_3x1_f32 "
+       "--output output=y.npy",
+       "wgk run kernels/com.microsoft.SkipSimplifiedLayerNormalization --input input=x.npy "
+       "--input skip=s.npy --input gamma=model.safetensors:norm.weight --output "
+       "output=y.npy"});
   add_request_flags(*command, flags->request);
   add_device_flags(*command, flags->device);
   command->add_flag("--json", session.json, "Print JSON");
-  command->callback(
-      [flags, &session] { session.command = [flags, &session] { return run(session, *flags); }; });
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_run(session, *flags); };
+  });
 }
 
 }  // namespace wgk::cli

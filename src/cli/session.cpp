@@ -13,6 +13,8 @@
 namespace wgk::cli {
 namespace {
 
+constexpr std::string_view kToStdout = "-";
+
 std::size_t terminal_width() {
   if (::isatty(STDOUT_FILENO) == 0) return 0;
   winsize size = {};
@@ -141,6 +143,35 @@ CLI::App* add_command(CLI::App& app, Session& session, const std::string& name,
   command->footer(footer);
   command->add_flag("-v,--verbose", session.verbose, "Say on stderr what happens");
   return command;
+}
+
+void add_report_option(CLI::App& command, Session& session, std::string& json_file) {
+  command
+      .add_option_function<std::string>(
+          "--json",
+          [&session, &json_file](const std::string& file) {
+            session.json = true;
+            json_file = file == kToStdout ? "" : file;
+          },
+          "Print the report as JSON, or write it: --json FILE.json, --json=FILE")
+      ->type_name("[FILE]");
+}
+
+std::vector<std::string> with_report_files(std::vector<std::string> arguments) {
+  if (arguments.empty() || (arguments[0] != "test" && arguments[0] != "bench")) return arguments;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    out.push_back(std::move(arguments[i]));
+    if (out.back() == "--") {
+      out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                 arguments.end());
+      break;
+    }
+    if (out.back() != "--json") continue;
+    const bool file = i + 1 < arguments.size() && arguments[i + 1].ends_with(".json");
+    out.back() += "=" + (file ? arguments[++i] : std::string(kToStdout));
+  }
+  return out;
 }
 
 }  // namespace wgk::cli

@@ -56,6 +56,13 @@ std::string lines(const std::vector<std::pair<std::string, std::string>>& entrie
 CLI::App* add_command(CLI::App& app, Session& session, const std::string& name,
                       const std::string& description, const std::vector<std::string>& examples);
 
+// --json of the commands that can also write their report to a file: `json_file` is empty when it
+// goes to stdout.
+void add_report_option(CLI::App& command, Session& session, std::string& json_file);
+// The arguments (without the program) as the parser wants them for these commands: a file follows
+// --json with '=' or as an argument that ends in ".json"; else the report goes to stdout.
+std::vector<std::string> with_report_files(std::vector<std::string> arguments);
+
 // Each in a file of its own.
 void add_bench(CLI::App& app, Session& session);
 void add_card(CLI::App& app, Session& session);

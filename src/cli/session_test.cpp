@@ -26,6 +26,21 @@ TEST(Table, FitsTheTerminal) {
             "longer name  é\n");
 }
 
+TEST(ReportFiles, FollowJson) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(with_report_files({"test", "p", "--json", "r.json"}),
+            (List{"test", "p", "--json=r.json"}));
+  EXPECT_EQ(with_report_files({"bench", "--json", "r.json", "p"}),
+            (List{"bench", "--json=r.json", "p"}));
+  EXPECT_EQ(with_report_files({"test", "--json", "p"}), (List{"test", "--json=-", "p"}));
+  EXPECT_EQ(with_report_files({"test", "p", "--json"}), (List{"test", "p", "--json=-"}));
+  EXPECT_EQ(with_report_files({"test", "--json=r", "p"}), (List{"test", "--json=r", "p"}));
+  EXPECT_EQ(with_report_files({"test", "--", "--json", "r.json"}),
+            (List{"test", "--", "--json", "r.json"}));
+  EXPECT_EQ(with_report_files({"info", "--json", "r.json"}), (List{"info", "--json", "r.json"}));
+  EXPECT_EQ(with_report_files({}), List{});
+}
+
 TEST(ExitCode, FollowsTheArea) {
   EXPECT_EQ(exit_code({"usage/arguments", ""}), kUsage);
   EXPECT_EQ(exit_code({"package/digest", ""}), kInvalid);

@@ -14,7 +14,7 @@
 namespace wgk::cli {
 namespace {
 
-struct Flags {
+struct TestFlags {
   std::vector<std::string> packages;
   DeviceFlags device;
   verify::RunOptions options;
@@ -34,7 +34,7 @@ void report(const Session& session, const verify::CaseResult& result) {
   if (result.verdict == verify::Verdict::kFailed) session.note("  again: " + result.command);
 }
 
-Status run_package(const Session& session, const Flags& flags, const std::string& place,
+Status run_package(const Session& session, const TestFlags& flags, const std::string& place,
                    verify::Engine& engine, verify::Totals& totals, Json& results) {
   WGK_ASSIGN(const auto package, store::open(place));
   WGK_ASSIGN(const std::vector<package::TestCase> cases,
@@ -62,7 +62,7 @@ Status run_package(const Session& session, const Flags& flags, const std::string
   return {};
 }
 
-int run(const Session& session, const Flags& flags) {
+int run_test(const Session& session, const TestFlags& flags) {
   auto runtime = open_runtime(flags.device, session);
   if (!runtime) return session.fail(runtime.error());
   const std::string adapter = device_text(runtime->describe().adapter);
@@ -96,11 +96,11 @@ int run(const Session& session, const Flags& flags) {
 }  // namespace
 
 void add_test(CLI::App& app, Session& session) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TestFlags>();
   CLI::App* command =
       add_command(app, session, "test", "Run the cases of packages on a device",
                   {"wgk test kernels/com.microsoft.SkipGroupNorm --all-variants",
-                   "wgk test kernels/com.microsoft.* --case 'half_*' --json=report.json"});
+                   "wgk test kernels/com.microsoft.* --case '*_f16' --json report.json"});
   command->add_option("PKG", flags->packages, "Package folders")->required();
   command->add_option("--cases", flags->options.cases_file,
                       "A file of cases in place of test.json");
@@ -116,13 +116,9 @@ void add_test(CLI::App& app, Session& session) {
   command->add_flag("--once", flags->once,
                     "Run each call once only, without comparing the bits of a second run");
   add_device_flags(*command, flags->device);
-  CLI::Option* json = command
-                          ->add_option("--json", flags->json_file,
-                                       "Print the report as JSON, or write it: --json=FILE")
-                          ->expected(0, 1);
-  command->callback([flags, json, &session] {
-    session.json = json->count() > 0;
-    session.command = [flags, &session] { return run(session, *flags); };
+  add_report_option(*command, session, flags->json_file);
+  command->callback([flags, &session] {
+    session.command = [flags, &session] { return run_test(session, *flags); };
   });
 }
 

@@ -12,14 +12,14 @@
 namespace wgk::expr {
 namespace {
 
-bool is_int(const Value& value) {
+bool is_int_operand(const Value& value) {
   const Number* number = value.if_number();
   return number != nullptr && !number->is_float;
 }
 
 bool parity(CallContext& call, std::string_view name, const Value& operand, bool odd,
             bool& result) {
-  if (!is_int(operand)) {
+  if (!is_int_operand(operand)) {
     return call.fail("'is " + std::string(name) + "' needs an int, got " +
                      std::string(kind_name(operand)));
   }
@@ -73,7 +73,7 @@ bool apply_test(CallContext& call, Test test, std::string_view name, const Value
     case Test::kUndefined: result = kind == Kind::kUndefined; break;
     case Test::kFalse: result = flag != nullptr && !*flag; break;
     case Test::kTrue: result = flag != nullptr && *flag; break;
-    case Test::kInteger: result = is_int(operand); break;
+    case Test::kInteger: result = is_int_operand(operand); break;
     case Test::kNumber: result = kind == Kind::kNumber; break;
     case Test::kIterable:
       result = kind == Kind::kString || (array != nullptr && !array->is_tuple);

@@ -18,12 +18,12 @@
 namespace wgk::expr {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word_character(char c) {
+  return is_decimal_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
@@ -57,12 +57,12 @@ void append_unit(std::string& out, std::uint32_t unit) {
 std::size_t decimal_prefix(std::string_view text) {
   std::size_t at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const std::size_t whole = at;
-  while (at < text.size() && is_digit(text[at])) ++at;
+  while (at < text.size() && is_decimal_digit(text[at])) ++at;
   std::size_t digits = at - whole;
   if (at < text.size() && text[at] == '.') {
     const std::size_t fraction = at + 1;
     std::size_t end = fraction;
-    while (end < text.size() && is_digit(text[end])) ++end;
+    while (end < text.size() && is_decimal_digit(text[end])) ++end;
     digits += end - fraction;
     if (digits > 0) at = end;
   }
@@ -71,7 +71,7 @@ std::size_t decimal_prefix(std::string_view text) {
     std::size_t end = at + 1;
     if (end < text.size() && (text[end] == '-' || text[end] == '+')) ++end;
     const std::size_t first = end;
-    while (end < text.size() && is_digit(text[end])) ++end;
+    while (end < text.size() && is_decimal_digit(text[end])) ++end;
     if (end > first) at = end;
   }
   return at;
@@ -91,19 +91,19 @@ double decimal_value(std::string_view text) {
     const bool small = exponent == std::string_view::npos
                            ? text.find_first_of("123456789") > text.find('.')
                            : text.substr(exponent + 1).starts_with('-');
-    value = small ? 0 : kInfinity;
+    value = small ? 0 : kInfinite;
   }
   return negative ? -value : value;
 }
 
 double radix_value(std::string_view digits, int radix) {
-  if (digits.empty()) return kNaN;
+  if (digits.empty()) return kNotANumber;
   double value = 0;
   for (const char c : digits) {
     const char low = lower(c);
     const int digit =
-        is_digit(low) ? low - '0' : (low >= 'a' && low <= 'f' ? low - 'a' + 10 : radix);
-    if (digit >= radix) return kNaN;
+        is_decimal_digit(low) ? low - '0' : (low >= 'a' && low <= 'f' ? low - 'a' + 10 : radix);
+    if (digit >= radix) return kNotANumber;
     value = value * radix + digit;
   }
   return value;
@@ -262,7 +262,7 @@ std::string to_title(std::string_view text) {
   bool inside = false;
   for (char& c : out) {
     if (!inside) c = upper(c);
-    inside = is_word(c);
+    inside = is_word_character(c);
   }
   return out;
 }
@@ -282,25 +282,25 @@ double to_number(std::string_view text) {
     if (base == 'o') return radix_value(text.substr(2), 8);
     if (base == 'b') return radix_value(text.substr(2), 2);
   }
-  if (text == "Infinity" || text == "+Infinity") return kInfinity;
-  if (text == "-Infinity") return -kInfinity;
-  return decimal_prefix(text) == text.size() ? decimal_value(text) : kNaN;
+  if (text == "Infinity" || text == "+Infinity") return kInfinite;
+  if (text == "-Infinity") return -kInfinite;
+  return decimal_prefix(text) == text.size() ? decimal_value(text) : kNotANumber;
 }
 
 double parse_int(std::string_view text) {
   text = trim_start(text);
   std::size_t end = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const std::size_t first = end;
-  while (end < text.size() && is_digit(text[end])) ++end;
-  return end == first ? kNaN : decimal_value(text.substr(0, end));
+  while (end < text.size() && is_decimal_digit(text[end])) ++end;
+  return end == first ? kNotANumber : decimal_value(text.substr(0, end));
 }
 
 double parse_float(std::string_view text) {
   text = trim_start(text);
-  if (text.starts_with("Infinity") || text.starts_with("+Infinity")) return kInfinity;
-  if (text.starts_with("-Infinity")) return -kInfinity;
+  if (text.starts_with("Infinity") || text.starts_with("+Infinity")) return kInfinite;
+  if (text.starts_with("-Infinity")) return -kInfinite;
   const std::size_t end = decimal_prefix(text);
-  return end == 0 ? kNaN : decimal_value(text.substr(0, end));
+  return end == 0 ? kNotANumber : decimal_value(text.substr(0, end));
 }
 
 double parse_literal(std::string_view digits) { return decimal_value(digits); }

@@ -11,13 +11,14 @@
 #include "gpu/wait.h"
 
 namespace wgk::gpu {
-namespace {
 
 struct PipelineReply {
   WGPUCreatePipelineAsyncStatus status = WGPUCreatePipelineAsyncStatus_InternalError;
   WGPUComputePipeline pipeline = nullptr;
   std::string message;
 };
+
+namespace {
 
 void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline,
                  WGPUStringView message, void* reply, void*) {

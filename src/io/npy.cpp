@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-constexpr auto kTypes = std::to_array<std::pair<std::string_view, DType>>({
+constexpr auto kNpyTypes = std::to_array<std::pair<std::string_view, DType>>({
     {"<f4", DType::f32},
     {"<f2", DType::f16},
     {"|i1", DType::i8},
@@ -130,9 +130,9 @@ class Header {
 };
 
 Result<DType> dtype_of(const std::string& descr) {
-  const auto found = std::ranges::find(kTypes, std::string_view(descr),
+  const auto found = std::ranges::find(kNpyTypes, std::string_view(descr),
                                        &std::pair<std::string_view, DType>::first);
-  if (found != kTypes.end()) return found->second;
+  if (found != kNpyTypes.end()) return found->second;
   if (descr.starts_with('>')) return fail("its elements '" + descr + "' are big-endian");
   if (descr == "<f8")
     return fail("its elements are float64, which no port takes; convert to float32 first");
@@ -189,7 +189,8 @@ Result<HostArray> parse_npy(std::string_view file) {
 }
 
 std::string format_npy(DType dtype, const Shape& shape, std::span<const std::byte> data) {
-  const auto type = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, DType>::second);
+  const auto type =
+      std::ranges::find(kNpyTypes, dtype, &std::pair<std::string_view, DType>::second);
   std::string header =
       "{'descr': '" + std::string(type->first) + "', 'fortran_order': False, 'shape': (";
   for (std::size_t i = 0; i < shape.size(); ++i)

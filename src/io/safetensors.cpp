@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{100} << 20;
 constexpr std::string_view kCode = "io/format";
 
-constexpr auto kTypes = std::to_array<std::pair<std::string_view, DType>>({
+constexpr auto kSafetensorsTypes = std::to_array<std::pair<std::string_view, DType>>({
     {"F32", DType::f32},
     {"F16", DType::f16},
     {"I8", DType::i8},
@@ -46,9 +46,9 @@ Result<SafetensorsEntry> read_entry(const json::Cursor& cursor, std::uint64_t da
   SafetensorsEntry entry;
   WGK_ASSIGN(const json::Cursor dtype, cursor.require("dtype"));
   WGK_ASSIGN(const std::string type, dtype.string());
-  const auto found =
-      std::ranges::find(kTypes, std::string_view(type), &std::pair<std::string_view, DType>::first);
-  if (found == kTypes.end())
+  const auto found = std::ranges::find(kSafetensorsTypes, std::string_view(type),
+                                       &std::pair<std::string_view, DType>::first);
+  if (found == kSafetensorsTypes.end())
     return dtype.fail("the element type '" + type + "' is none that a port takes");
   entry.dtype = found->second;
   WGK_ASSIGN(entry.shape, read_shape(cursor));

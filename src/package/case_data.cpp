@@ -13,7 +13,7 @@
 namespace wgk::package {
 namespace {
 
-constexpr std::string_view kCode = "package/cases";
+constexpr std::string_view kCaseDataCode = "package/cases";
 
 template <class T>
 T load(std::span<const std::byte> data, std::size_t index) {
@@ -34,8 +34,8 @@ Status store_integer(DType dtype, double value, std::span<std::byte> data, std::
   const double lowest = static_cast<double>(std::numeric_limits<T>::min());
   const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
   if (!(rounded >= lowest && rounded < beyond)) {
-    return failure(kCode, number_text(value) + " at index " + std::to_string(index) +
-                              " does not fit " + std::string(name(dtype)));
+    return failure(kCaseDataCode, number_text(value) + " at index " + std::to_string(index) +
+                                      " does not fit " + std::string(name(dtype)));
   }
   store(data, index, static_cast<T>(rounded));
   return {};
@@ -108,8 +108,8 @@ class Generator {
   }
   Status operator()(const AxisIndex& data) const {
     if (data.axis >= std::ssize(shape_)) {
-      return failure(kCode, "axisIndex: the axis " + std::to_string(data.axis) +
-                                " is not below the rank " + std::to_string(shape_.size()));
+      return failure(kCaseDataCode, "axisIndex: the axis " + std::to_string(data.axis) +
+                                        " is not below the rank " + std::to_string(shape_.size()));
     }
     const auto axis = static_cast<std::size_t>(data.axis);
     std::size_t inner = 1;
@@ -139,14 +139,14 @@ class Generator {
   Status operator()(const CsrBlockMask& data) const {
     WGK_ASSIGN(const MaskTable table, make_mask(data));
     if (table.shape != shape_) {
-      return failure(kCode, "csrBlockMask: the mask has " + std::to_string(table.shape[0]) +
-                                " rows of " + std::to_string(table.shape[1]) +
-                                "; the tensor has another shape");
+      return failure(kCaseDataCode, "csrBlockMask: the mask has " + std::to_string(table.shape[0]) +
+                                        " rows of " + std::to_string(table.shape[1]) +
+                                        "; the tensor has another shape");
     }
     return fill([&](std::size_t i) { return table.values[i]; });
   }
   Status operator()(const SameAsInput&) const {
-    return failure(kCode, "kind 'input' names another tensor; it has no data of its own");
+    return failure(kCaseDataCode, "kind 'input' names another tensor; it has no data of its own");
   }
 
  private:
@@ -227,7 +227,7 @@ Result<std::vector<std::byte>> make_host_data(const CaseTensor& tensor, const Da
   const bool in_range = std::ranges::all_of(tensor.pokes, [&](const Poke& poke) {
     return static_cast<std::uint64_t>(poke.end) <= count;
   });
-  if (!in_range) return failure(kCode, "a poke lies outside the data");
+  if (!in_range) return failure(kCaseDataCode, "a poke lies outside the data");
   WGK_TRY(apply_pokes(tensor.pokes, tensor.dtype, data));
   return data;
 }

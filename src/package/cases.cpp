@@ -18,7 +18,7 @@ namespace {
 
 using json::Cursor;
 
-constexpr std::string_view kCode = "package/cases";
+constexpr std::string_view kCasesCode = "package/cases";
 constexpr std::size_t kMaxCases = 65536;
 constexpr std::int64_t kMaxIndex = std::int64_t{1} << 53;
 
@@ -80,7 +80,7 @@ Result<Data> read_listed(const Cursor& cursor, const Fixtures& fixtures) {
                          "' is not the name of a fixture array (#/fixtureArrays/<name>)");
 }
 
-Result<Data> read_grid(const Cursor& cursor) {
+Result<Data> read_grid_data(const Cursor& cursor) {
   WGK_TRY(cursor.only({"kind", "seed", "r", "step", "offset"}));
   GridValues grid;
   WGK_ASSIGN(const std::int64_t seed, read_integer(cursor, "seed", 0, kMaxIndex));
@@ -152,7 +152,7 @@ Result<Data> read_data(const Cursor& cursor, const Fixtures& fixtures, bool expe
   WGK_ASSIGN(const Cursor member, cursor.require("kind"));
   WGK_ASSIGN(const std::string kind, member.string());
   if (kind == "values") return read_listed(cursor, fixtures);
-  if (kind == "grid") return read_grid(cursor);
+  if (kind == "grid") return read_grid_data(cursor);
   if (kind == "normal") return read_normal(cursor);
   if (kind == "csrBlockMask") return read_block_mask(cursor);
   if (kind == "input") return read_same_as_input(cursor, expectation);
@@ -484,7 +484,7 @@ Result<std::vector<Case>> read_cases(const Cursor& cursor, Read read) {
 }  // namespace
 
 Result<std::vector<TestCase>> read_tests(const Json& json) {
-  const Cursor cursor(json, "", kCode);
+  const Cursor cursor(json, "", kCasesCode);
   WGK_TRY(cursor.only({"fixtureArrays", "cases"}));
   WGK_ASSIGN(const Fixtures fixtures, read_fixtures(cursor));
   return read_cases<TestCase>(cursor,
@@ -492,7 +492,7 @@ Result<std::vector<TestCase>> read_tests(const Json& json) {
 }
 
 Result<std::vector<BenchCase>> read_benches(const Json& json) {
-  const Cursor cursor(json, "", kCode);
+  const Cursor cursor(json, "", kCasesCode);
   WGK_TRY(cursor.only({"cases"}));
   return read_cases<BenchCase>(cursor, [](const Cursor& item) { return read_bench(item); });
 }

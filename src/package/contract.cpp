@@ -12,7 +12,7 @@ namespace {
 
 using json::Cursor;
 
-constexpr std::string_view kCode = "package/contract";
+constexpr std::string_view kContractCode = "package/contract";
 
 Result<std::string> read_text(const Cursor& object, std::string_view key) {
   WGK_ASSIGN(const Cursor member, object.require(key));
@@ -183,14 +183,14 @@ Status add(const Cursor& at, std::vector<Rule>& rules, Rule rule) {
 Status expect_port(const Manifest& manifest, const std::string& rule, const std::string& port) {
   if (port.empty() || manifest.input(port) != nullptr || manifest.output(port) != nullptr)
     return {};
-  return failure(
-      kCode, "rule '" + rule + "' names the port '" + port + "', which the manifest does not have");
+  return failure(kContractCode, "rule '" + rule + "' names the port '" + port +
+                                    "', which the manifest does not have");
 }
 
 }  // namespace
 
 Result<Contract> read_contract(const Json& json) {
-  const Cursor cursor(json, "", kCode);
+  const Cursor cursor(json, "", kContractCode);
   WGK_TRY(cursor.only(
       {"contract", "description", "ports", "attributes", "variants", "rules", "values"}));
   WGK_ASSIGN(const Cursor version, cursor.require("contract"));
@@ -220,11 +220,11 @@ Status check_contract(const Contract& contract, const Manifest& manifest) {
   for (const auto& [name, text] : contract.attributes) {
     if (std::ranges::contains(manifest.attributes, name, &std::pair<std::string, Attribute>::first))
       continue;
-    return failure(kCode, "attributes." + name + ": the manifest has no such attribute");
+    return failure(kContractCode, "attributes." + name + ": the manifest has no such attribute");
   }
   for (const auto& [id, text] : contract.variants) {
     if (manifest.variant(id) == nullptr)
-      return failure(kCode, "variants." + id + ": the manifest has no such variant");
+      return failure(kContractCode, "variants." + id + ": the manifest has no such variant");
   }
   for (const ContractRule& rule : contract.rules)
     WGK_TRY(expect_port(manifest, rule.id, rule.port));

@@ -164,7 +164,7 @@ class Substitution {
       path_;  // keys on the way; nothing for the element of a list
 };
 
-Status check_keys(const Cursor& record) {
+Status check_family_keys(const Cursor& record) {
   for (const auto& [key, value] : *record.value().if_object()) {
     if (!is_identifier(key)) return record.fail("'" + key + "' is not an identifier");
   }
@@ -185,7 +185,7 @@ Result<std::vector<Record>> read_cases(const Cursor& family) {
   for (const Cursor& item : items) {
     WGK_TRY(expect_object(item));
     if (item.value().if_object()->empty()) return item.fail("a case needs at least one value");
-    WGK_TRY(check_keys(item));
+    WGK_TRY(check_family_keys(item));
     records.push_back(*item.value().if_object());
   }
   return records;
@@ -286,7 +286,7 @@ Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family
     }
     if (std::ranges::contains(excluded, cell))
       return item.fail("the cell " + cell_text(cell) + " is excluded");
-    WGK_TRY(check_keys(item));
+    WGK_TRY(check_family_keys(item));
     Record values;
     for (const auto& [key, value] : *item.value().if_object()) {
       if (key != axes[0].name && key != axes[1].name) values.emplace_back(key, value);

@@ -19,7 +19,7 @@ constexpr std::pair<std::string_view, std::string_view> kOlderKeys[] = {
     {"bindingEntries", "entries stand under 'bindings'"},
 };
 
-Status check_keys(const Cursor& manifest) {
+Status check_manifest_keys(const Cursor& manifest) {
   for (const auto& [key, advice] : kOlderKeys) {
     if (const auto member = manifest.find(key))
       return member->fail("is an older key; " + std::string(advice));
@@ -45,7 +45,7 @@ Status read_head(const Cursor& cursor, Manifest& manifest) {
       return conformance->fail("must be internal-lowering or legacy-default-domain");
     }
   }
-  WGK_TRY(check_keys(cursor));
+  WGK_TRY(check_manifest_keys(cursor));
   WGK_ASSIGN(manifest.description, text_member(cursor, "description"));
   if (const auto version = cursor.find("sinceVersion"); version && version->value().is_number()) {
     if (const auto number = version->integer(INT32_MIN, INT32_MAX))

@@ -9,8 +9,6 @@
 namespace wgk::package {
 namespace {
 
-constexpr double kMaxSafeInteger = 9007199254740991.0;
-
 Result<Field> read_field(const Cursor& cursor) {
   WGK_TRY(expect_object(cursor));
   Field field;

@@ -10,8 +10,6 @@
 namespace wgk::package {
 namespace {
 
-constexpr double kMaxSafeInteger = 9007199254740991.0;
-
 // A dispatch size as expression text.
 Result<std::string> read_size(const Cursor& size) {
   if (const std::string* text = size.value().if_string()) return *text;

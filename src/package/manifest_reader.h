@@ -19,6 +19,7 @@ namespace wgk::package {
 using json::Cursor;
 
 inline constexpr std::string_view kManifestError = "package/manifest";
+inline constexpr double kMaxSafeInteger = 9007199254740991.0;
 
 // What entries, passes and variants refer to.
 struct Symbols {

@@ -14,7 +14,7 @@ namespace {
 
 using json::Cursor;
 
-constexpr std::string_view kCode = "package/metadata";
+constexpr std::string_view kMetadataCode = "package/metadata";
 constexpr std::string_view kSpec = "2.1";
 
 bool is_spec_text(std::string_view text) {
@@ -32,7 +32,8 @@ Status expect_text(const Cursor& object, std::string_view key, std::string_view 
   const std::string given = member ? json::write(member->value()) : "nothing";
   if (member && member->value() == Json(expected)) return {};
   const std::string place = object.path() + "." + std::string(key);
-  return failure(kCode, place + ": expected \"" + std::string(expected) + "\", got " + given);
+  return failure(kMetadataCode,
+                 place + ": expected \"" + std::string(expected) + "\", got " + given);
 }
 
 Result<Cursor> object_member(const Cursor& cursor, std::string_view key) {
@@ -50,9 +51,10 @@ Result<std::string> read_spec(const Cursor& webgpu) {
   }
   const std::string place = "webgpu.manifestSpec: ";
   if (!is_spec_text(text))
-    return failure(kCode, place + "'" + text + "' is not of the form <major>.<minor>");
+    return failure(kMetadataCode, place + "'" + text + "' is not of the form <major>.<minor>");
   if (text != kSpec)
-    return failure(kCode, place + "expected '" + std::string(kSpec) + "', got '" + text + "'");
+    return failure(kMetadataCode,
+                   place + "expected '" + std::string(kSpec) + "', got '" + text + "'");
   return text;
 }
 
@@ -93,7 +95,7 @@ Status read_variants(const Cursor& webgpu, Metadata& metadata) {
 }
 
 Result<Metadata> read_object(const Json& json) {
-  const Cursor cursor(json, "", kCode);
+  const Cursor cursor(json, "", kMetadataCode);
   if (!json.is_object()) return cursor.fail("metadata.json must hold an object");
   Metadata metadata;
   WGK_ASSIGN(const Cursor backend, object_member(cursor, "backend"));

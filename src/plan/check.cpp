@@ -18,12 +18,6 @@ Error make_error(std::string_view code, std::string message, std::string hint = 
   return Error{std::string(code), std::move(message), {}, std::move(hint), {}};
 }
 
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
-
 // Bind keys and upstream names that a caller may use.
 std::vector<std::string> port_names(const std::vector<Port>& ports) {
   std::vector<std::string> names;

@@ -29,12 +29,6 @@ std::vector<std::string> names_of(const Map& map) {
   return names;
 }
 
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
-
 void refuse(std::vector<Error>& violations, std::string_view code, std::string message,
             std::string hint = {}) {
   violations.push_back(Error{std::string(code), std::move(message), {}, std::move(hint), {}});
@@ -144,6 +138,12 @@ bool same_kind(const Json& a, const Json& b) {
 }
 
 }  // namespace
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
 
 void check_attributes(const package::Manifest& manifest, const Request& request,
                       BoundRequest& bound, std::vector<Error>& violations) {

@@ -17,7 +17,7 @@ using expr::Value;
 using package::Dispatch;
 
 // What JavaScript's arithmetic makes of a value.
-double number_of(const Value& value) {
+double as_number(const Value& value) {
   if (const expr::Number* number = value.if_number()) return number->value;
   if (const bool* flag = value.if_bool()) return *flag ? 1 : 0;
   return std::numeric_limits<double>::quiet_NaN();
@@ -42,11 +42,11 @@ Result<std::array<Value, 3>> axes_of(const Dispatch& dispatch, const expr::Scope
     case Dispatch::Form::kThreads: {
       WGK_ASSIGN(const Value threads, dispatch.threads.evaluate(scope, limits));
       WGK_ASSIGN(const Value size, dispatch.workgroup_size.evaluate(scope, limits));
-      return folded(std::ceil(number_of(threads) / number_of(size)));
+      return folded(std::ceil(as_number(threads) / as_number(size)));
     }
     case Dispatch::Form::kWorkgroups: {
       WGK_ASSIGN(const Value count, dispatch.workgroups.evaluate(scope, limits));
-      return folded(number_of(count));
+      return folded(as_number(count));
     }
     case Dispatch::Form::kGrid: break;
   }

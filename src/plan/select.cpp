@@ -12,7 +12,7 @@ namespace {
 using package::Variant;
 using Outcome = ClauseValues::Outcome;
 
-bool is_true(const expr::Value& value) { return value.if_bool() != nullptr && *value.if_bool(); }
+bool came_true(const expr::Value& value) { return value.if_bool() != nullptr && *value.if_bool(); }
 
 bool matches(const package::MatrixPattern& pattern, const SubgroupMatrixConfig& config) {
   return (!pattern.component_type || *pattern.component_type == config.component_type) &&
@@ -197,7 +197,7 @@ ClauseValues::Outcome ClauseValues::operator[](std::size_t clause) {
   Outcome& outcome = known_[clause];
   if (outcome != Outcome::kUnknown) return outcome;
   const auto value = index_.clauses[clause]->evaluate(scope_, limits_);
-  outcome = !value ? Outcome::kError : is_true(*value) ? Outcome::kTrue : Outcome::kOther;
+  outcome = !value ? Outcome::kError : came_true(*value) ? Outcome::kTrue : Outcome::kOther;
   return outcome;
 }
 

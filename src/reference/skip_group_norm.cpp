@@ -15,7 +15,7 @@
 namespace wgk::reference {
 namespace {
 
-struct Problem {
+struct NormProblem {
   const Tensor* x = nullptr;
   const Tensor* gamma = nullptr;
   const Tensor* beta = nullptr;
@@ -31,7 +31,7 @@ struct Problem {
   }
 };
 
-Status read_shapes(Problem& problem) {
+Status read_shapes(NormProblem& problem) {
   const Shape& shape = problem.x->shape;
   if (shape.size() != 4) return failure("request/rank", "X must have rank 4");
   const auto dim = [&](std::size_t axis) { return static_cast<std::size_t>(shape[axis]); };
@@ -56,12 +56,12 @@ Status read_shapes(Problem& problem) {
   return {};
 }
 
-Result<Problem> read(const Call& call) {
-  Problem problem{.x = call.input("X"),
-                  .gamma = call.input("gamma"),
-                  .beta = call.input("beta"),
-                  .skip = call.input("skip"),
-                  .bias = call.input("bias")};
+Result<NormProblem> read_norm(const Call& call) {
+  NormProblem problem{.x = call.input("X"),
+                      .gamma = call.input("gamma"),
+                      .beta = call.input("beta"),
+                      .skip = call.input("skip"),
+                      .bias = call.input("bias")};
   if (problem.x == nullptr || problem.gamma == nullptr || problem.beta == nullptr ||
       problem.skip == nullptr) {
     return failure("request/missing", "X, gamma, beta and skip must be given");
@@ -75,7 +75,7 @@ Result<Problem> read(const Call& call) {
 }
 
 // The float32 sum X + skip, then + bias, rounded once to T.
-double rounded_sum(const Problem& problem, std::size_t item, std::size_t channel,
+double rounded_sum(const NormProblem& problem, std::size_t item, std::size_t channel,
                    std::size_t index) {
   const std::size_t other = problem.broadcast ? item * problem.channels + channel : index;
   float sum = static_cast<float>(problem.x->values[index]) +
@@ -85,7 +85,7 @@ double rounded_sum(const Problem& problem, std::size_t item, std::size_t channel
   return static_cast<double>(sum);
 }
 
-void normalize_group(const Problem& problem, std::size_t item, std::size_t group,
+void normalize_group(const NormProblem& problem, std::size_t item, std::size_t group,
                      std::vector<double>& y, std::vector<double>& s) {
   const std::size_t width = problem.channels / problem.groups;
   const double count = static_cast<double>(width * problem.pixels);
@@ -115,7 +115,7 @@ void normalize_group(const Problem& problem, std::size_t item, std::size_t group
 }  // namespace
 
 Result<Outputs> skip_group_norm(const Call& call) {
-  WGK_ASSIGN(const Problem problem, read(call));
+  WGK_ASSIGN(const NormProblem problem, read_norm(call));
   std::vector<double> y(problem.x->values.size());
   std::vector<double> s(y.size());
   if (problem.pixels > 0) {

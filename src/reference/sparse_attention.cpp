@@ -18,7 +18,7 @@
 namespace wgk::reference {
 namespace {
 
-struct Problem {
+struct AttentionProblem {
   const Tensor *query, *key, *value, *rows, *columns, *cosine, *sine;
   std::size_t batch, sequence, heads, kv_heads, head_size, capacity, block_size, layouts, blocks;
   bool rotary, interleaved;
@@ -35,7 +35,8 @@ double rounded(double value, DType dtype) {
 }
 
 // One head of one token, at `source`, as it takes part in the products.
-void rotate(const Problem& problem, const double* source, std::size_t position, double* out) {
+void rotate(const AttentionProblem& problem, const double* source, std::size_t position,
+            double* out) {
   for (std::size_t i = 0; i < problem.head_size; ++i) out[i] = source[i];
   if (!problem.rotary) return;
   const std::size_t width = dim(*problem.cosine, 1);
@@ -49,12 +50,12 @@ void rotate(const Problem& problem, const double* source, std::size_t position, 
   }
 }
 
-std::size_t past_length(const Problem& problem, double total, double length) {
+std::size_t past_length(const AttentionProblem& problem, double total, double length) {
   if (total == static_cast<double>(problem.sequence)) return 0;
   return static_cast<std::size_t>(length) - problem.sequence;
 }
 
-void append(const Problem& problem, std::size_t item, std::size_t past, Tensor& keys,
+void append(const AttentionProblem& problem, std::size_t item, std::size_t past, Tensor& keys,
             Tensor& values) {
   const std::size_t size = problem.head_size;
   const std::size_t width = dim(*problem.query, 2);
@@ -79,7 +80,7 @@ void append(const Problem& problem, std::size_t item, std::size_t past, Tensor& 
 }
 
 // Which key blocks row `row` of layout `layout` lists.
-std::vector<bool> listed(const Problem& problem, std::size_t layout, std::size_t row) {
+std::vector<bool> listed(const AttentionProblem& problem, std::size_t layout, std::size_t row) {
   std::vector<bool> result(problem.blocks);
   const std::size_t pointers = layout * (problem.blocks + 1) + row;
   const auto begin = static_cast<std::size_t>(problem.rows->values[pointers]);
@@ -93,7 +94,7 @@ std::vector<bool> listed(const Problem& problem, std::size_t layout, std::size_t
 
 // One query head of one token. `query` is rotated; `out` is zero on entry and stays so when no key
 // is live.
-void attend(const Problem& problem, const double* query, std::size_t position,
+void attend(const AttentionProblem& problem, const double* query, std::size_t position,
             const std::vector<bool>& live, const double* keys, const double* values, double* out) {
   const std::size_t size = problem.head_size;
   std::vector<std::pair<std::size_t, double>> scores;
@@ -120,8 +121,9 @@ bool is_wanted(const Call& call, std::size_t begin, std::size_t end) {
   return next != call.wanted.end() && next->first < end;
 }
 
-void attend_item(const Call& call, const Problem& problem, std::size_t item, std::size_t past,
-                 std::size_t length, const Tensor& keys, const Tensor& values, Tensor& output) {
+void attend_item(const Call& call, const AttentionProblem& problem, std::size_t item,
+                 std::size_t past, std::size_t length, const Tensor& keys, const Tensor& values,
+                 Tensor& output) {
   const std::size_t size = problem.head_size;
   std::vector<double> query(size);
   for (std::size_t s = 0; s < problem.sequence && past + s < length; ++s) {
@@ -140,8 +142,8 @@ void attend_item(const Call& call, const Problem& problem, std::size_t item, std
   }
 }
 
-Result<Problem> read(const Call& call) {
-  Problem p{};
+Result<AttentionProblem> read_attention(const Call& call) {
+  AttentionProblem p{};
   const Tensor* cache = call.input("pastKeyT");
   p.query = call.input("queryT");
   p.rows = call.input("blockRowIndicesT");
@@ -194,7 +196,7 @@ Result<Problem> read(const Call& call) {
 // Rows of padded tokens (position at or beyond the item's length) have no defined output: they are
 // zero here.
 Result<Outputs> sparse_attention(const Call& call) {
-  auto problem = read(call);
+  auto problem = read_attention(call);
   if (!problem) return std::unexpected(std::move(problem).error());
   const Tensor& total = *call.input("totalSequenceLengthT");
   const Tensor& lengths = *call.input("keyTotalSequenceLengthsT");

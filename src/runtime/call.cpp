@@ -14,13 +14,6 @@
 #include "runtime/tensor_impl.h"
 
 namespace wgk {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double microseconds(Clock::duration span) {
-  return std::chrono::duration<double, std::micro>(span).count();
-}
 
 // A host input on its way to the device.
 struct HostInput {
@@ -29,6 +22,14 @@ struct HostInput {
   DType type = DType::f32;
   std::vector<std::byte> copy;  // when the data may go away before it can be uploaded
 };
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds(Clock::duration span) {
+  return std::chrono::duration<double, std::micro>(span).count();
+}
 
 // Whether a host array already has the bytes that the buffer must hold.
 bool same_bytes(DType host, const PlanTensor& tensor, std::size_t size) {

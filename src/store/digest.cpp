@@ -19,6 +19,12 @@
 namespace wgk::store {
 namespace {
 
+Result<Json> parse_file(std::string_view name, const std::string& text) {
+  auto json = json::parse(text);
+  if (!json) return std::unexpected(std::move(json).error().during("reading " + std::string(name)));
+  return json;
+}
+
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string, std::less<>>;  // path -> text
 
@@ -90,7 +96,7 @@ Result<std::string> make_metadata(const package::Manifest& manifest, const Files
                                   const VariantTemplates& templates) {
   Json old = Json(Json::Object{});
   if (const auto found = files.find(kMetadata); found != files.end()) {
-    WGK_ASSIGN(old, json::parse(found->second));
+    WGK_ASSIGN(old, parse_file("metadata.json", found->second));
     if (!old.is_object()) return failure("package/metadata", "metadata.json must hold an object");
   }
   const auto kept = [](const Json& from, std::string_view key, Json otherwise) {
@@ -171,7 +177,7 @@ Result<DigestReport> refresh_folder(const fs::path& folder, const DigestOptions&
   WGK_ASSIGN(const Files shared, read_shared(shared_folder(folder, options)));
   const auto text = before.find("manifest.json");
   if (text == before.end()) return failure("package/file", "manifest.json is missing");
-  WGK_ASSIGN(const Json json, json::parse(text->second));
+  WGK_ASSIGN(const Json json, parse_file("manifest.json", text->second));
   WGK_ASSIGN(const package::Manifest manifest, package::read_manifest(json));
 
   Files all = before;

@@ -17,6 +17,7 @@
 #include "verify/expected.h"
 #include "verify/names_check.h"
 #include "verify/package_files.h"
+#include "verify/stated_work.h"
 #include "wgk/plan.h"
 
 namespace wgk::verify {
@@ -37,6 +38,7 @@ class Check {
     append(check_expressions(package().manifest));
     append(check_contract_names(package()));
     for (const package::TestCase& test : folder_.tests) check_case(test);
+    for (const package::BenchCase& bench : folder_.benches) check_bench(bench);
     check_card();
     return std::move(errors_);
   }
@@ -124,26 +126,34 @@ class Check {
     return {};
   }
 
-  // Every case must be planned or refused as it says, on a device of default limits and, where that
-  // has no variant, with everything.
-  void check_case(const package::TestCase& test) {
+  // The call of a case; data only where planning may look at it, or everywhere.
+  static Result<Call> call_of(const package::CaseRequest& request, std::string_view kind,
+                              bool all_data) {
     Call call;
-    call.attrs = test.attrs;
-    call.args = test.args;
-    call.tunables = test.tunables;
-    for (const auto& [name, tensor] : test.inputs) {
+    call.attrs = request.attrs;
+    call.args = request.args;
+    call.tunables = request.tunables;
+    for (const auto& [name, tensor] : request.inputs) {
       Array array{tensor.dtype, tensor.shape, {}};
-      if (is_integer(tensor.dtype) || test.error) {
+      if (is_integer(tensor.dtype) || all_data) {
         auto data = package::make_host_data(tensor);
         if (!data)
-          return add(data.error().code, "test case '" + test.name + "', input '" + name +
-                                            "': " + data.error().message);
+          return failure(data.error().code, std::string(kind) + " case '" + request.name +
+                                                "', input '" + name + "': " + data.error().message);
         array.data = *std::move(data);
       }
       call.inputs.emplace_back(name, std::move(array));
     }
-    for (const auto& [name, expectation] : test.outputs) call.outputs.push_back(name);
-    const Explanation explanation = explain(package(), make_request(call), DeviceCaps::defaults());
+    return call;
+  }
+
+  // Every case must be planned or refused as it says, on a device of default limits and, where that
+  // has no variant, with everything.
+  void check_case(const package::TestCase& test) {
+    auto call = call_of(test, "test", test.error.has_value());
+    if (!call) return errors_.push_back(std::move(call).error());
+    for (const auto& [name, expectation] : test.outputs) call->outputs.push_back(name);
+    const Explanation explanation = explain(package(), make_request(*call), DeviceCaps::defaults());
     if (test.error) return check_refusal(test, explanation);
     if (!explanation.error || explanation.error->code == "select/none") return;
     Error error = *explanation.error;
@@ -159,6 +169,27 @@ class Check {
     add("package/cases", "test case '" + test.name + "' expects " + wanted +
                              ", but planning says " + explanation.error->code + ": " +
                              explanation.error->message);
+  }
+
+  // Every benchmark case must be a call that can be planned, and say its bytes and flops as
+  // numbers.
+  void check_bench(const package::BenchCase& bench) {
+    auto call = call_of(bench, "benchmark", false);
+    if (!call) return errors_.push_back(std::move(call).error());
+    call->outputs = bench.outputs;
+    // Large cases are for devices with large buffers.
+    constexpr double kAnySize = 0x1p40;
+    DeviceCaps caps = DeviceCaps::defaults();
+    caps.limits = {{"maxBufferSize", kAnySize}, {"maxStorageBufferBindingSize", kAnySize}};
+    const Request request = make_request(*call);
+    const Explanation explanation = explain(package(), request, caps);
+    if (explanation.error && explanation.error->code != "select/none") {
+      Error error = *explanation.error;
+      return errors_.push_back(
+          std::move(error).during("planning the benchmark case '" + bench.name + "'"));
+    }
+    auto work = stated_work(package(), bench, request, caps);
+    if (!work) errors_.push_back(std::move(work).error());
   }
 
   // Only packages with a contract have a card of ours.

@@ -32,7 +32,7 @@ struct Call {
   std::vector<std::pair<std::string, Json>> attrs, args, tunables;
   std::vector<std::string> outputs;  // requested; required ones exist anyway
   std::string variant;               // forced; empty: selected
-  bool must_fail = false;  // in-place tensors are on the device, and looked at after the failure
+  bool must_fail = false;            // tensors are on the device, and looked at after the failure
 };
 
 struct CallResult {
@@ -40,7 +40,7 @@ struct CallResult {
   Arrays outputs;       // by bind key, in-place tensors too
 };
 
-// A call that failed, and the in-place tensors that changed all the same.
+// A call that failed, and the tensors that changed all the same.
 struct CallFailure {
   Error error;
   std::vector<std::string> changed;

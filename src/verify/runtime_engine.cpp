@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "verify/expected.h"
 
 namespace wgk::verify {
 namespace {
@@ -15,18 +16,16 @@ HostTensor view(const Array& array) {
   return {std::span<const std::byte>(array.data), array.dtype, array.shape};
 }
 
-bool is_in_place(const package::Package& package, const std::string& port) {
-  return package.manifest.output(port) != nullptr;
-}
-
-// In-place tensors on the device, by port.
+// Tensors on the device, by port.
 using Residents = std::vector<std::pair<std::string, Tensor>>;
 
-Result<Residents> upload_in_place(const Runtime& runtime, const package::Package& package,
-                                  const Call& call) {
+// In-place tensors, and all others whose contents planning never asks for.
+Result<Residents> upload_all(const Runtime& runtime, const package::Package& package,
+                             const Call& call) {
   Residents residents;
   for (const auto& [port, array] : call.inputs) {
-    if (!is_in_place(package, port)) continue;
+    const bool in_place = package.manifest.output(port) != nullptr;
+    if (!in_place && array.dtype != DType::f32 && array.dtype != DType::f16) continue;
     // A tensor whose data does not fit its shape cannot be uploaded; the call
     // itself must say so.
     auto tensor = runtime.upload(view(array));
@@ -35,12 +34,16 @@ Result<Residents> upload_in_place(const Runtime& runtime, const package::Package
   return residents;
 }
 
-Result<std::vector<std::string>> changed_tensors(const Residents& residents, const Call& call) {
+// Tensors on the device and host arrays that differ from `before`.
+Result<std::vector<std::string>> changed_tensors(const Residents& residents, const Call& call,
+                                                 const Arrays& before) {
   std::vector<std::string> changed;
   for (const auto& [port, tensor] : residents) {
     WGK_ASSIGN(const HostArray after, tensor.download());
-    const auto before = std::ranges::find(call.inputs, port, &std::pair<std::string, Array>::first);
-    if (!std::ranges::equal(after.data, before->second.data)) changed.push_back(port);
+    if (!std::ranges::equal(after.data, find_array(before, port)->data)) changed.push_back(port);
+  }
+  for (const auto& [port, array] : before) {
+    if (array.data != find_array(call.inputs, port)->data) changed.push_back(port);
   }
   return changed;
 }
@@ -96,8 +99,10 @@ std::expected<CallResult, CallFailure> RuntimeEngine::call(
   options.poison_outputs = true;
   options.guard_bytes = kGuardBytes;
   Residents residents;
+  Arrays before;
   if (call.must_fail) {
-    auto uploaded = upload_in_place(runtime_, *package, call);
+    before = call.inputs;
+    auto uploaded = upload_all(runtime_, *package, call);
     if (!uploaded) return fail(std::move(uploaded).error());
     residents = *std::move(uploaded);
     for (const auto& [port, tensor] : residents) {
@@ -108,7 +113,7 @@ std::expected<CallResult, CallFailure> RuntimeEngine::call(
   }
   auto done = kernel->call(inputs, options);
   if (!done) {
-    auto changed = changed_tensors(residents, call);
+    auto changed = changed_tensors(residents, call, before);
     return std::unexpected(CallFailure{std::move(done).error(),
                                        changed ? *std::move(changed) : std::vector<std::string>{}});
   }

@@ -63,6 +63,19 @@ test_two_builds_at_once() {
   same "output" "one||$PATH" "$(cat two)"
 }
 
+test_it_says_that_it_waits() {
+  small_project
+  mkdir -p build
+  exec 8>build/release.lock
+  flock 8
+  ./dev wgk >one 2>err 8>&- &
+  local pid=$!
+  eventually 20 grep -q 'waiting for it' err || fail "no word of waiting"
+  exec 8>&-
+  wait "$pid"
+  same "output" "one||$PATH" "$(cat one)"
+}
+
 test_another_environment_builds_anew() {
   small_project
   ./dev wgk >/dev/null 2>&1

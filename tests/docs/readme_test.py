@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The README shows what is true: its C++ block is the example that is built and run, its console block prints what it says.
+"""The documents show what is true: the C++ block of README.md is the example that is built and run, its console block prints
+what it says, and every command that README.md, CONTRIBUTING.md and docs name is one.
 
 usage: readme_test.py REPOSITORY WGK
 """
@@ -9,6 +10,11 @@ import pathlib
 import re
 import subprocess
 import sys
+
+
+def commands(help_command, repo):
+    text = subprocess.run(help_command, cwd=repo, capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"^  ([a-z]+)\b", text, re.M))
 
 
 def main():
@@ -32,6 +38,12 @@ def main():
         done = subprocess.run([program, *words[2:]], cwd=repo, capture_output=True, text=True)
         if done.returncode != 0 or done.stdout != expected:
             problems.append(f"{command}\nexpected:\n{expected}got (status {done.returncode}):\n{done.stdout}{done.stderr}")
+
+    known = {"./dev": commands(["./dev", "help"], repo), "wgk": commands([program, "-h"], repo)}
+    for page in [repo / "README.md", repo / "CONTRIBUTING.md", *sorted((repo / "docs").glob("*.md"))]:
+        for tool, command in re.findall(r"(?:`|^|\$ )(\./dev|(?:\./dev )?wgk) ([a-z]+)", page.read_text(), re.M):
+            if command not in known[tool.split()[-1]] | {"wgk"}:
+                problems.append(f"{page.relative_to(repo)} names {tool} {command}, which is no command")
 
     for problem in problems:
         print(problem)

@@ -4,9 +4,10 @@
 
 import json
 import re
+import shlex
 import unittest
 
-from harness import FAILED, INTEROP, INVALID, MANIFEST, SHADER, SUCCESS, USAGE, ProgramTest, floats, npy
+from harness import FAILED, INTEROP, INVALID, MANIFEST, NO_DEVICE, REPOSITORY, SHADER, SUCCESS, USAGE, ProgramTest, floats, npy
 
 COMMANDS = ["bench", "card", "check", "devices", "digest", "env", "eval", "explain", "info", "plan", "render", "run", "test"]
 
@@ -19,6 +20,15 @@ class Help(ProgramTest):
                 self.assertEqual(done.code, SUCCESS)
                 self.assertEqual(len(re.findall(r"^ +wgk " + command + r"\b", done.out, re.M)), 2, done.out)
                 self.assertIn("--json", done.out)
+
+    def test_examples_work_as_they_stand(self):
+        for command in ("plan", "explain", "render", "info", "eval", "check"):
+            with self.subTest(command):
+                text = self.wgk(command, "-h").out
+                example = re.search(r"^ +wgk (" + command + r"\b.*)$", text, re.M).group(1)
+                done = self.wgk(*shlex.split(example), cwd=REPOSITORY)
+                self.assertEqual((done.code, done.err), (SUCCESS, ""), example)
+                self.assertNotEqual(done.out, "")
 
     def test_program(self):
         done = self.wgk("-h")
@@ -72,6 +82,8 @@ class Render(ProgramTest):
         (self.folder / "names.json").write_text('{"n": 2}')
         done = self.wgk("render", "--template", "a.wgsl.jinja", "--context", "names.json")
         self.assertEqual((done.out, done.code), ("// b 0.0;1.0;", SUCCESS))
+        done = self.wgk("render", "--template", "a.wgsl.jinja", "--context", "names.json", "--json")
+        self.assertEqual((done.json(), done.code), ({"text": "// b 0.0;1.0;"}, SUCCESS))
 
     def test_call(self):
         done = self.wgk("render", self.package, "--case", "small", "--caps", "default")
@@ -131,6 +143,11 @@ class Plan(ProgramTest):
         done = self.wgk("plan", self.package, "--case", "smal", "--caps", "default")
         self.assert_fails(done, INVALID, "request/unknown", "'smal'", "did you mean 'small'?")
 
+    def test_no_variant(self):
+        self.write_package({**MANIFEST, "requires": {"features": ["shader-f16"]}})
+        done = self.wgk("plan", self.package, "--case", "small", "--caps", "default")
+        self.assert_fails(done, NO_DEVICE, "select/none", "shader-f16")
+
     def test_caps_file(self):
         (self.folder / "caps.json").write_text('{"features": 3}')
         self.assert_fails(self.wgk("plan", self.package, "--case", "small", "--caps", "caps.json"), INVALID, "caps.json")
@@ -152,6 +169,16 @@ class Explain(ProgramTest):
         self.assertIn("plain\t0\tselected\t", done.out)
         decisions = self.wgk("explain", self.package, "--case", "small", "--caps", "default", "--json").json()["variants"]
         self.assertEqual([decision["verdict"] for decision in decisions], ["selected", "when"])
+
+    def test_of_a_wrong_request_it_says_what_is_wrong_only(self):
+        done = self.wgk("explain", self.package, "--input", "x=int32:2", "--caps", "default")
+        self.assert_fails(done, INVALID, "request/dtype", "int32", "float32")
+
+    def test_of_a_device_that_cannot_it_says_why(self):
+        self.write_package({**MANIFEST, "requires": {"features": ["shader-f16"]}})
+        done = self.wgk("explain", self.package, "--case", "small", "--caps", "default")
+        self.assertEqual(done.code, NO_DEVICE)
+        self.assertRegex(done.out, r"plain\t0\trequires\t.*shader-f16")
 
     def test_forced_variant(self):
         done = self.wgk("plan", self.package, "--case", "small", "--caps", "default", "--variant", "nosuch")
@@ -189,6 +216,26 @@ class Check(ProgramTest):
             self.assertEqual(done.code, FAILED)
             self.assertIn(message, done.err)
 
+    def test_benchmark_cases_are_evaluated(self):
+        good = {"name": "b", "inputs": {"x": {"dtype": "float32", "shape": [8]}}, "outputs": ["y"], "bytes": "8 * numel(shapes.x)", "flops": 4}
+        for changes, code, message in [
+            ({}, None, ""),
+            ({"bytes": "8 * numel(shapes.z)"}, None, "bytes of the benchmark case 'b'"),
+            ({"bytes": "nosuch"}, "expression/unknown-name", "bytes of the benchmark case 'b'"),
+            ({"flops": "1 / 0"}, "package/cases", "flops of the benchmark case 'b' must be a finite number"),
+            ({"flops": "'many'"}, "package/cases", "flops of the benchmark case 'b' must be a finite number"),
+            ({"inputs": {"x": {"dtype": "int32", "shape": [8]}}}, "request/dtype", "planning the benchmark case 'b'"),
+            ({"outputs": ["z"]}, "request/unknown", "planning the benchmark case 'b'"),
+        ]:
+            with self.subTest(changes):
+                (self.build / "bench.json").write_text(json.dumps({"cases": [{**good, **changes}]}))
+                self.sign()
+                done = self.wgk("check", self.package)
+                self.assertEqual(done.code, FAILED if message else SUCCESS, done.err)
+                self.assertIn(message, done.err)
+                if code:
+                    self.assertIn(f"error[{code}]", done.err)
+
     def test_packages_that_do_not_load(self):
         (self.build / "double.wgsl.jinja").write_text("changed")
         done = self.wgk("check", self.package)
@@ -205,6 +252,11 @@ class Digest(ProgramTest):
         self.assertEqual(self.wgk("digest", "--check", "--json", self.package).json()[0]["state"], "up to date")
         self.assertEqual(self.wgk("info", self.package).code, SUCCESS)
 
+    def test_errors(self):
+        self.assert_fails(self.wgk("digest", "nosuch"), INVALID, "store/not-found", "nosuch")
+        (self.build / "manifest.json").write_text("{")
+        self.assert_fails(self.wgk("digest", self.package), INVALID, "package/json", "manifest.json")
+
 
 class Card(ProgramTest):
     def test_writes_and_checks(self):
@@ -214,12 +266,25 @@ class Card(ProgramTest):
         card = (self.package / "README.md").read_text()
         self.assertIn("# test.e2e.Double\n", card)
         self.assertEqual(self.wgk("card", "--print", self.package).out, card)
+        done = self.wgk("card", "--check", "--json", self.package)
+        self.assertEqual(done.json(), {"file": str(self.package / "README.md"), "state": "up to date"})
+        (self.package / "README.md").write_text("other")
+        done = self.wgk("card", "--check", "--json", self.package)
+        self.assertEqual((done.code, done.json()["state"]), (FAILED, "stale"))
+        self.assertEqual((self.package / "README.md").read_text(), "other")
+
+    def test_errors(self):
+        self.assert_fails(self.wgk("card", "nosuch"), INVALID, "store/not-found", "nosuch")
 
 
 class Env(ProgramTest):
     def test_text_and_json(self):
-        self.assertIn("wgkernels\t", self.wgk("env").out)
-        self.assertIn("WGK_ADAPTER", self.wgk("env", "--json").json())
+        done = self.wgk("env")
+        self.assertEqual((done.code, done.err), (SUCCESS, ""))
+        self.assertIn("wgkernels\t", done.out)
+        done = self.wgk("env", "--json")
+        self.assertEqual(done.code, SUCCESS)
+        self.assertIn("WGK_ADAPTER", done.json())
 
 
 if __name__ == "__main__":

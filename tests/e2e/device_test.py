@@ -26,6 +26,8 @@ class Devices(ProgramTest):
         self.assertEqual(plan.json(), self.wgk("plan", self.package, "--case", "small", "--json").json())
 
     def test_unknown_device(self):
+        self.assert_fails(self.wgk("devices", "--caps", "no such device"), NO_DEVICE, "device/none", "no such device")
+        self.assert_fails(self.wgk("devices", "--backend", "nosuch"), NO_DEVICE, "device/none", "nosuch")
         for command in (["run", "--case", "small"], ["test"], ["plan", "--case", "small"]):
             with self.subTest(command[0]):
                 done = self.wgk(command[0], self.package, *command[1:], "--device", "no such device")
@@ -98,6 +100,21 @@ class Test(ProgramTest):
         case = json.loads((self.folder / "report.json").read_text())["cases"][0]
         self.assertEqual((case["index"], case["wanted"], case["got"]), (0, 2.5, 2))
 
+    def test_where_the_report_goes(self):
+        for arguments in (
+            ["--json", "report.json", self.package],
+            [self.package, "--json", "report.json"],
+            [self.package, "--json=report.json", "--once"],
+        ):
+            done = self.wgk("test", *arguments)
+            self.assertEqual((done.code, done.out), (SUCCESS, "2 passed, 0 failed, 0 skipped\n"), done.err)
+            self.assertEqual(json.loads((self.folder / "report.json").read_text())["passed"], 2)
+            (self.folder / "report.json").unlink()
+        for arguments in (["--json", self.package], [self.package, "--json"], [self.package, "--json", "--once"]):
+            done = self.wgk("test", *arguments)
+            self.assertEqual((done.code, done.json()["passed"]), (SUCCESS, 2), done.err)
+        self.assert_fails(self.wgk("test", self.package, "--json", "nosuch/report.json"), INVALID, "io/write")
+
     def test_elements_left_unwritten_show(self):
         self.write_package(shader=SHADER.replace("id.x < ", "id.x + 1u < "))
         done = self.wgk("test", self.package, "--case", "small")
@@ -127,7 +144,7 @@ class Bench(ProgramTest):
 
     def test_times_a_case(self):
         self.write_benches()
-        done = self.wgk("bench", self.package, "--floor", "--host", *self.QUICK, "--json=report.json", "--html", "page.html")
+        done = self.wgk("bench", self.package, "--floor", "--host", *self.QUICK, "--json", "report.json", "--html", "page.html")
         self.assertEqual(done.code, SUCCESS, done.err)
         self.assertIn("some [plain]\tcold\t", done.out)
         report = json.loads((self.folder / "report.json").read_text())

@@ -24,7 +24,7 @@ cmd_bundle() {
   build release wgk || exit 1
   inside "$REPO/tools/dev/make-bundle" "$dir" "$REPO/build/release" || die "the bundle could not be made"
   if [ "$archive" = 1 ]; then
-    inside tar -C "$(dirname "$dir")" -I 'xz -0 -T0' -cf "$dir.tar.xz" "$(basename "$dir")" || die "the archive could not be made"
+    inside tar -C "$(dirname "$dir")" -I 'xz -2 -T0' -cf "$dir.tar.xz" "$(basename "$dir")" || die "the archive could not be made"
     printf '%s\n' "$dir.tar.xz"
   fi
   printf '%s\n' "$dir"

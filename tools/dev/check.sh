@@ -35,11 +35,11 @@ lint_text() {
 
 lint_includes() { inside python3 tools/check_includes.py; }
 
-# lint_tidy FILE...: clang-tidy over these files, or over all sources.
+# lint_tidy FILE...: clang-tidy over these files, or over all sources. It needs the command of each file, not a build.
 lint_tidy() {
   local jobs=${WGK_DEV_JOBS:-$(nproc)}
-  build release wgk || return 1
-  inside run-clang-tidy -quiet -p build/release -j "$jobs" -extra-arg=-Wno-unknown-warning-option "${@:-^$REPO/(src|tests|benchmarks)/}"
+  inside cmake -S . -B build/lint --preset dev >/dev/null || return 1
+  inside run-clang-tidy -quiet -p build/lint -j "$jobs" -extra-arg=-Wno-unknown-warning-option "${@:-^$REPO/(src|tests|benchmarks)/}"
 }
 
 cmd_lint() {

@@ -105,7 +105,7 @@ stage_threads() {
 # ./dev itself, from outside.
 stage_dev() {
   local test rc=0
-  for test in setup enter build; do
+  for test in setup enter build run; do
     bash "$REPO/tests/dev/${test}_test.sh" || { [ $? -eq 77 ] || rc=1; }
   done
   return "$rc"
