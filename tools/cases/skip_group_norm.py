@@ -112,18 +112,8 @@ def all_pairs():
 
 
 def combinations():
-    """All pairs of all options; on top every (channels per group, T, layout) twice, the other options taking turns."""
-    options = all_pairs()
-    turn = random.Random(21)
-    for width, t, last, _ in itertools.product(OPTIONS["width"], OPTIONS["t"], OPTIONS["last"], range(2)):
-        options.append({name: turn.choice(choices) for name, choices in OPTIONS.items()} | {"width": width, "t": t, "last": last})
-    cases, names = [], set()
-    for option in options:
-        made = of_options(option, 100 * len(cases) + 1)
-        if made["name"] not in names:
-            names.add(made["name"])
-            cases.append(made)
-    return cases
+    """All pairs of all options."""
+    return [of_options(option, 100 * i + 1) for i, option in enumerate(all_pairs())]
 
 
 def full_product():
@@ -150,6 +140,7 @@ def shapes():
         more.setdefault("seed", 50000 + 10 * len(cases))
         cases.append(case(name, shape, groups, **more))
 
+    # The small ones in both element types, the others in one.
     for t in (F32, F16):
         tag = "f16" if t == F16 else "f32"
         add(f"column_257x1_{tag}", [1, 257, 1, 24], 4, t=t, bias=True)
@@ -158,25 +149,31 @@ def shapes():
         add(f"odd_plane_{tag}", [2, 15, 13, 17], 3, t=t, last=0, bias=True)
         add(f"three_odd_images_{tag}", [3, 3, 5, 7], 7, t=t, skip="n11c", bias=True)
         add(f"even_image_of_odd_channels_{tag}", [2, 16, 18, 45], 9, t=t, bias=True)
-        add(f"seventeen_by_nineteen_{tag}", [3, 17, 19, 60], 12, t=t, bias=True)
-        add(f"one_group_{tag}", [1, 40, 40, 96], 1, t=t, bias=True)
-        add(f"wide_group_{tag}", [1, 8, 8, 2560], 2, t=t, bias=True, skip="nc")
-        add(f"slabs_cut_groups_{tag}", [1, 12, 12, 1536], 32, t=t, bias=True)
+        add(f"odd_rows_of_narrow_groups_{tag}", [1, 23, 29, 40], 4, t=t, bias=True)
+        add(f"slabs_cut_groups_{tag}", [1, 6, 6, 1536], 32, t=t, bias=True)
         add(f"very_wide_group_{tag}", [1, 3, 3, 6152], 1, t=t)
-        add(f"instance_norm_{tag}", [1, 32, 32, 320], 320, t=t, silu=0)
         add(f"many_channels_odd_{tag}", [1, 6, 6, 1285], 5, t=t, bias=True)
-        add(f"groups_past_the_fold_{tag}", [3, 1, 2, 32768], 32768, t=t)
-        add(f"planes_past_the_fold_{tag}", [2, 36000, 1, 4], 36000, t=t, last=0, skip="nc")
-        add(f"batch_past_the_fold_{tag}", [65540, 1, 1, 6], 2, t=t, silu=0)
-        add(f"unet_64x64x320_{tag}", [2, 64, 64, 320], 32, t=t, bias=True, tolerance=Y_LARGE[t])
-        add(f"unet_nchw_320x64x64_{tag}", [2, 320, 64, 64], 32, t=t, last=0, bias=True, skip="nc", tolerance=Y_LARGE[t])
-        add(f"unet_16x16x1280_{tag}", [2, 16, 16, 1280], 32, t=t, m=F32, skip="nc", s=False)
-        add(f"many_small_maps_{tag}", [64, 4, 4, 256], 32, t=t, skip="nc", s=False)
+        add(f"groups_past_the_fold_{tag}", [1, 1, 2, 65540], 65540, t=t)
+        add(f"many_small_maps_{tag}", [24, 4, 4, 64], 32, t=t, skip="nc", s=False)
+    add("seventeen_by_nineteen_f32", [3, 17, 19, 60], 12, bias=True)
+    add("one_group_f16", [1, 40, 40, 96], 1, t=F16, bias=True)
+    add("wide_group_f32", [1, 8, 8, 2560], 2, bias=True, skip="nc")
+    add("wide_group_f16", [1, 4, 4, 2560], 2, t=F16, bias=True, skip="nc")
+    add("planes_of_one_group_f16", [1, 640, 10, 10], 1, t=F16, last=0, bias=True)
+    add("instance_norm_f32", [1, 16, 16, 320], 320, silu=0)
+    add("planes_past_the_fold_f16", [1, 65540, 1, 4], 32770, t=F16, last=0, skip="nc")
+    add("batch_past_the_fold_f32", [32770, 1, 1, 6], 2, silu=0)
+    add("batch_past_the_fold_f16", [65540, 1, 1, 2], 1, t=F16, silu=0)
+    add("unet_64x64x320_f32", [1, 64, 64, 320], 32, bias=True, tolerance=Y_LARGE[F32])
+    add("unet_64x64x320_f16", [1, 64, 64, 320], 32, t=F16, bias=True, tolerance=Y_LARGE[F16])
+    add("unet_nchw_320x64x64_f16", [1, 320, 64, 64], 32, t=F16, last=0, bias=True, skip="nc", tolerance=Y_LARGE[F16])
+    add("unet_nchw_64x64x64_f32", [1, 64, 64, 64], 32, last=0, bias=True, tolerance=Y_LARGE[F32])
+    add("unet_16x16x1280_f16", [1, 16, 16, 1280], 32, t=F16, m=F32, skip="nc", s=False)
     add("four_million_values_f32", [1, 1024, 1024, 4], 1, bias=True, silu=0, tolerance=Y_LARGE[F32])
     add("four_million_values_nchw_f16", [1, 4, 1024, 1024], 1, t=F16, last=0, tolerance=Y_LARGE[F16])
-    add("vae_256x256x32_f16", [1, 256, 256, 32], 8, t=F16, tolerance=Y_LARGE[F16])
-    add("odd_large_plane_f32", [1, 4, 301, 303], 2, last=0, bias=True, tolerance=Y_LARGE[F32])
-    add("odd_large_plane_f16", [1, 4, 301, 303], 2, t=F16, last=0, bias=True, tolerance=Y_LARGE[F16])
+    add("vae_128x128x32_f16", [1, 128, 128, 32], 8, t=F16, tolerance=Y_LARGE[F16])
+    add("odd_large_plane_f32", [1, 2, 301, 303], 1, last=0, bias=True, tolerance=Y_LARGE[F32])
+    add("odd_large_plane_f16", [1, 2, 301, 303], 1, t=F16, last=0, bias=True, tolerance=Y_LARGE[F16])
     return cases
 
 
@@ -376,8 +373,12 @@ def benches():
             cases.append(timed([1, size, size, channels], F16, epsilon=1e-6, tags=["vae", model], name=f"{model}_{size}x{channels}_f16"))
     cases.append(timed([3, 17, 19, 60], F16, groups=12, tags=["odd"]))
     cases.append(timed([256, 4, 4, 256], F32, skip="nc", s=False, tags=["tiny_groups"]))
-    for channels in (640, 960, 1920):
-        cases.append(timed([2, 32, 32, channels], F16, tags=["upstream"], name=f"upstream_32x{channels}_f16"))
+    # SDXL's linear projections bring a bias; ONNX Runtime's list for GroupNorm.
+    for size, channels in ((128, 320), (64, 640), (32, 1280)):
+        cases.append(timed([2, size, size, channels], F16, bias=True, silu=0, epsilon=1e-6, tags=["unet", "sdxl"], name=f"sdxl_{size}x{channels}_projection_f16"))
+    for size, widths in ((64, (320, 640, 960)), (32, (320, 640, 960, 1280, 1920)), (16, (640, 1280, 1920, 2560)), (8, (1280, 2560))):
+        for channels in widths:
+            cases.append(timed([2, size, size, channels], F16, tags=["upstream"], name=f"upstream_{size}x{channels}_f16"))
     return {"cases": cases}
 
 

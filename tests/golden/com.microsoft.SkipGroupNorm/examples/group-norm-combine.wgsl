@@ -13,10 +13,7 @@ fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   let weight = b.x / count;
   let delta = (b.y - a.y) + (b.z - a.z);
   let rest = fma(delta, weight, a.z);
-  let mean = a.y + rest;
-  let back = mean - a.y;
-  let lost = (a.y - (mean - back)) + (rest - back);
-  return vec4<f32>(count, mean, lost, fma(delta * delta, a.x * weight, a.w + b.w));
+  return vec4<f32>(count, a.y, rest, fma(delta * delta, a.x * weight, a.w + b.w));
 }
 
 fn finish(m: vec4<f32>, epsilon: f32) -> vec4<f32> {

@@ -16,32 +16,38 @@ fn pack(v0: f32) -> Packed {
 }
 
 
-fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-  if (b.x == 0.0) {
-    return a;
-  }
-  if (a.x == 0.0) {
-    return b;
-  }
-  let count = a.x + b.x;
-  let weight = b.x / count;
-  let delta = (b.y - a.y) + (b.z - a.z);
-  let rest = fma(delta, weight, a.z);
-  let mean = a.y + rest;
-  let back = mean - a.y;
-  let lost = (a.y - (mean - back)) + (rest - back);
-  return vec4<f32>(count, mean, lost, fma(delta * delta, a.x * weight, a.w + b.w));
+// First walk: (count, count times mean). As explicit fma, so that no compiler has a choice.
+fn add_mean(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+  return vec2<f32>(total.x + cell.x, fma(cell.x, (cell.y - pivot) + cell.z, total.y));
 }
 
-fn finish(m: vec4<f32>, epsilon: f32) -> vec4<f32> {
-  return vec4<f32>(m.y, m.z, inverseSqrt(m.w / max(m.x, 1.0) + epsilon), 0.0);
+// Second walk, with the mean as pivot: (count times what the mean is off, squares).
+fn add_squares(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+  let apart = (cell.y - pivot) + cell.z;
+  return vec2<f32>(fma(cell.x, apart, total.x), total.y + fma(cell.x * apart, apart, cell.w));
+}
+
+// A cell of what both walks found: (count, mean, rest of the mean, squares).
+fn partial_of(count: f32, mean: f32, second: vec2<f32>) -> vec4<f32> {
+  let rest = second.x / max(count, 1.0);
+  return vec4<f32>(count, mean, rest, max(fma(-second.x, rest, second.y), 0.0));
+}
+
+// What the normalization needs of a group: (mean, rest of the mean, reciprocal standard deviation). The rest comes from the second
+// walk and not from what a sum of two floats lost, which compilers may take for zero.
+fn constants_of(count: f32, mean: f32, second: vec2<f32>, epsilon: f32) -> vec4<f32> {
+  let all = partial_of(count, mean, second);
+  return vec4<f32>(mean, all.z, inverseSqrt(all.w / max(count, 1.0) + epsilon), 0.0);
 }
 
 
 
 
+var<workgroup> cells: array<vec4<f32>, 3>;
+var<workgroup> constants: array<vec4<f32>, 1>;
+var<workgroup> totals: array<vec2<f32>, 3>;
+var<workgroup> seconds: array<vec2<f32>, 3>;
 
-var<workgroup> cells: array<vec4<f32>, 5>;
 
 @compute @workgroup_size(3)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -68,35 +74,53 @@ let k0 = skip[i0];
   let pivot0 = part0(s0);
   let rest0 = f32();
   let squares0 = f32();
-  var unit0 = vec4<f32>(count0, pivot0, rest0, squares0);
+  let unit0 = vec4<f32>(count0, pivot0, rest0, squares0);
   cells[lane] = unit0;
 
   workgroupBarrier();
   let slot = lane / 2u;
   {
-    var acc = vec4<f32>();
+    var total = vec2<f32>();
+    var second = vec2<f32>();
+    var pivot = 0.0;
     if (slot < 1u) {
-      for (var i = lane % 2u; i < 3u; i += 2u) {
-        acc = merge(acc, cells[slot * 3u + i]);
-      }
+      pivot = cells[slot * 3u + 0u].y;
     }
-  workgroupBarrier();
-  cells[lane] = acc;
-  workgroupBarrier();
-  for (var span = 1u; span > 0u; span = span >> 1u) {
-    if (lane % 2u < span) {
-      acc = merge(acc, cells[lane + span]);
-      cells[lane] = acc;
+    var cell0 = vec4<f32>();
+    if (slot < 1u) {
+      let i = lane % 2u + 0u;
+      cell0 = cells[slot * 3u + i];
     }
+    var cell1 = vec4<f32>();
+    if (slot < 1u && lane % 2u < 1u) {
+      let i = lane % 2u + 2u;
+      cell1 = cells[slot * 3u + i];
+    }
+    total = add_mean(total, cell0, pivot);
+    total = add_mean(total, cell1, pivot);
+    totals[lane] = total;
     workgroupBarrier();
-  }
+    total = vec2<f32>();
+    for (var j = 0u; j < 2u; j++) {
+      total += totals[lane / 2u * 2u + j];
+    }
+
+    let mean = pivot + total.y / max(total.x, 1.0);
+    second = add_squares(second, cell0, mean);
+    second = add_squares(second, cell1, mean);
+    seconds[lane] = second;
+    workgroupBarrier();
+    second = vec2<f32>();
+    for (var j = 0u; j < 2u; j++) {
+      second += seconds[lane / 2u * 2u + j];
+    }
 
     if (lane % 2u == 0u && slot < 1u) {
-      cells[4u + slot] = finish(acc, params.epsilon);
+      constants[slot] = constants_of(total.x, mean, second, params.epsilon);
     }
   }
   workgroupBarrier();
-  let moments = cells[4u + lane / 3u];
+  let moments = constants[lane / 3u];
   if (tail) {
   let value0 = (i0 - groupIndex * params.rows) * 1u;
   let c0 = firstChannel + value0 / 1u;

@@ -42,10 +42,7 @@ fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   let weight = b.x / count;
   let delta = (b.y - a.y) + (b.z - a.z);
   let rest = fma(delta, weight, a.z);
-  let mean = a.y + rest;
-  let back = mean - a.y;
-  let lost = (a.y - (mean - back)) + (rest - back);
-  return vec4<f32>(count, mean, lost, fma(delta * delta, a.x * weight, a.w + b.w));
+  return vec4<f32>(count, a.y, rest, fma(delta * delta, a.x * weight, a.w + b.w));
 }
 
 fn finish(m: vec4<f32>, epsilon: f32) -> vec4<f32> {
@@ -60,7 +57,7 @@ fn hold(p: Packed) -> Packed {
   return p ^ Packed(params.zero);
 }
 fn silu(y: f32) -> f32 {
-  return y / (1.0 + exp(-y));
+  return y * (1.0 / (1.0 + exp(-y)));
 }
 
 var<workgroup> cells: array<vec4<f32>, 256>;
@@ -102,7 +99,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
     }
   }
-  var unit0 = vec4<f32>(count0, pivot0, rest0, squares0);
+  let unit0 = vec4<f32>(count0, pivot0, rest0, squares0);
   cells[lane] = unit0;
 
   workgroupBarrier();

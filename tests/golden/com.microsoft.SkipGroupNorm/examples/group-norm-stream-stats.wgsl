@@ -1,7 +1,7 @@
 struct Params { zero: u32, jobs: u32, runs: u32, rows: u32, rowsPerRun: u32, imageVectors: u32, entries: u32, _pad0: u32 };
 @group(0) @binding(0) var<storage, read> X: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> skip: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
+@group(0) @binding(1) var<storage, read> skip: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> S: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> partials: array<vec4<f32>>;
 @group(0) @binding(5) var<uniform> params: Params;
@@ -16,27 +16,29 @@ fn pack(v0: vec4<f32>) -> Packed {
 }
 
 
-fn merge(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-  if (b.x == 0.0) {
-    return a;
-  }
-  if (a.x == 0.0) {
-    return b;
-  }
-  let count = a.x + b.x;
-  let weight = b.x / count;
-  let delta = (b.y - a.y) + (b.z - a.z);
-  let rest = fma(delta, weight, a.z);
-  let mean = a.y + rest;
-  let back = mean - a.y;
-  let lost = (a.y - (mean - back)) + (rest - back);
-  return vec4<f32>(count, mean, lost, fma(delta * delta, a.x * weight, a.w + b.w));
+// First walk: (count, count times mean). As explicit fma, so that no compiler has a choice.
+fn add_mean(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+  return vec2<f32>(total.x + cell.x, fma(cell.x, (cell.y - pivot) + cell.z, total.y));
 }
 
-fn finish(m: vec4<f32>, epsilon: f32) -> vec4<f32> {
-  return vec4<f32>(m.y, m.z, inverseSqrt(m.w / max(m.x, 1.0) + epsilon), 0.0);
+// Second walk, with the mean as pivot: (count times what the mean is off, squares).
+fn add_squares(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+  let apart = (cell.y - pivot) + cell.z;
+  return vec2<f32>(fma(cell.x, apart, total.x), total.y + fma(cell.x * apart, apart, cell.w));
 }
 
+// A cell of what both walks found: (count, mean, rest of the mean, squares).
+fn partial_of(count: f32, mean: f32, second: vec2<f32>) -> vec4<f32> {
+  let rest = second.x / max(count, 1.0);
+  return vec4<f32>(count, mean, rest, max(fma(-second.x, rest, second.y), 0.0));
+}
+
+// What the normalization needs of a group: (mean, rest of the mean, reciprocal standard deviation). The rest comes from the second
+// walk and not from what a sum of two floats lost, which compilers may take for zero.
+fn constants_of(count: f32, mean: f32, second: vec2<f32>, epsilon: f32) -> vec4<f32> {
+  let all = partial_of(count, mean, second);
+  return vec4<f32>(mean, all.z, inverseSqrt(all.w / max(count, 1.0) + epsilon), 0.0);
+}
 
 
 
@@ -45,13 +47,9 @@ var<workgroup> cells: array<vec4<f32>, 40>;
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let job = workgroup.x + workgroup.y * 65535u;
-  if (job >= params.jobs) {
-    return;
-  }
-  const slab = 0u;
-  let run = job % params.runs;
-  let image = job / params.runs;
+  let slab = workgroup.x;
+  let run = workgroup.y;
+  let image = workgroup.z;
   let batch = image;
   let place = lane / 8u;
   let column0 = slab * 40u + lane % 8u;
@@ -83,23 +81,34 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var pivot4 = vec4<f32>();
   var rest4 = vec4<f32>();
   var squares4 = vec4<f32>();
-  let bias0 = vec4<f32>(bias[column0 * 4u + 0u], bias[column0 * 4u + 1u], bias[column0 * 4u + 2u], bias[column0 * 4u + 3u]);
-  let bias1 = vec4<f32>(bias[column1 * 4u + 0u], bias[column1 * 4u + 1u], bias[column1 * 4u + 2u], bias[column1 * 4u + 3u]);
-  let bias2 = vec4<f32>(bias[column2 * 4u + 0u], bias[column2 * 4u + 1u], bias[column2 * 4u + 2u], bias[column2 * 4u + 3u]);
-  let bias3 = vec4<f32>(bias[column3 * 4u + 0u], bias[column3 * 4u + 1u], bias[column3 * 4u + 2u], bias[column3 * 4u + 3u]);
-  let bias4 = vec4<f32>(bias[column4 * 4u + 0u], bias[column4 * 4u + 1u], bias[column4 * 4u + 2u], bias[column4 * 4u + 3u]);
+  let biasWord0 = bias[column0];
+  let bias0 = biasWord0;
+  let biasWord1 = bias[column1];
+  let bias1 = biasWord1;
+  let biasWord2 = bias[column2];
+  let bias2 = biasWord2;
+  let biasWord3 = bias[column3];
+  let bias3 = biasWord3;
+  let biasWord4 = bias[column4];
+  let bias4 = biasWord4;
 
-  let skip0 = vec4<f32>(skip[batch * 160u + column0 * 4u + 0u], skip[batch * 160u + column0 * 4u + 1u], skip[batch * 160u + column0 * 4u + 2u], skip[batch * 160u + column0 * 4u + 3u]);
-  let skip1 = vec4<f32>(skip[batch * 160u + column1 * 4u + 0u], skip[batch * 160u + column1 * 4u + 1u], skip[batch * 160u + column1 * 4u + 2u], skip[batch * 160u + column1 * 4u + 3u]);
-  let skip2 = vec4<f32>(skip[batch * 160u + column2 * 4u + 0u], skip[batch * 160u + column2 * 4u + 1u], skip[batch * 160u + column2 * 4u + 2u], skip[batch * 160u + column2 * 4u + 3u]);
-  let skip3 = vec4<f32>(skip[batch * 160u + column3 * 4u + 0u], skip[batch * 160u + column3 * 4u + 1u], skip[batch * 160u + column3 * 4u + 2u], skip[batch * 160u + column3 * 4u + 3u]);
-  let skip4 = vec4<f32>(skip[batch * 160u + column4 * 4u + 0u], skip[batch * 160u + column4 * 4u + 1u], skip[batch * 160u + column4 * 4u + 2u], skip[batch * 160u + column4 * 4u + 3u]);
+  let skipWord0 = skip[batch * 40u + column0];
+  let skip0 = skipWord0;
+  let skipWord1 = skip[batch * 40u + column1];
+  let skip1 = skipWord1;
+  let skipWord2 = skip[batch * 40u + column2];
+  let skip2 = skipWord2;
+  let skipWord3 = skip[batch * 40u + column3];
+  let skip3 = skipWord3;
+  let skipWord4 = skip[batch * 40u + column4];
+  let skip4 = skipWord4;
 
 
   // Whole blocks of 2 rows per lane. The blocks of a lane are equal in size, so the weights of the merge follow from the block number.
   let fullRows = min(rows, max(params.imageVectors / 40u, firstRow) - firstRow);
   let blocks = fullRows / 2u;
   var index = base + (firstRow + place) * 40u + column0;
+  let end = base + params.imageVectors;
   for (var block = 0u; block < blocks; block++) {
     let x0 = X[index + 0u];
 
@@ -151,8 +160,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let s9 = pack(part0(x9) + skip4 + bias4);
 
     S[index + 40u + 32u] = s9;
-    let weight = 1.0 / f32(block + 1u);
-    let before = f32(block * 2u) * weight;
     if (block == 0u) {
       pivot0 = part0(s0);
       pivot1 = part0(s1);
@@ -165,46 +172,61 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let mean0 = (d0_0 + d1_0) * 0.5;
     let e0_0 = d0_0 - mean0;
     let e1_0 = d1_0 - mean0;
-    let delta0 = mean0 - rest0;
-    rest0 = fma(delta0, vec4<f32>(weight), rest0);
-    squares0 += fma(e1_0, e1_0, e0_0 * e0_0);
-    squares0 = fma(delta0 * delta0, vec4<f32>(before), squares0);
+    let apart0 = fma(e1_0, e1_0, e0_0 * e0_0);
     let d0_1 = part0(s1) - pivot1;
     let d1_1 = part0(s6) - pivot1;
     let mean1 = (d0_1 + d1_1) * 0.5;
     let e0_1 = d0_1 - mean1;
     let e1_1 = d1_1 - mean1;
-    let delta1 = mean1 - rest1;
-    rest1 = fma(delta1, vec4<f32>(weight), rest1);
-    squares1 += fma(e1_1, e1_1, e0_1 * e0_1);
-    squares1 = fma(delta1 * delta1, vec4<f32>(before), squares1);
+    let apart1 = fma(e1_1, e1_1, e0_1 * e0_1);
     let d0_2 = part0(s2) - pivot2;
     let d1_2 = part0(s7) - pivot2;
     let mean2 = (d0_2 + d1_2) * 0.5;
     let e0_2 = d0_2 - mean2;
     let e1_2 = d1_2 - mean2;
-    let delta2 = mean2 - rest2;
-    rest2 = fma(delta2, vec4<f32>(weight), rest2);
-    squares2 += fma(e1_2, e1_2, e0_2 * e0_2);
-    squares2 = fma(delta2 * delta2, vec4<f32>(before), squares2);
+    let apart2 = fma(e1_2, e1_2, e0_2 * e0_2);
     let d0_3 = part0(s3) - pivot3;
     let d1_3 = part0(s8) - pivot3;
     let mean3 = (d0_3 + d1_3) * 0.5;
     let e0_3 = d0_3 - mean3;
     let e1_3 = d1_3 - mean3;
-    let delta3 = mean3 - rest3;
-    rest3 = fma(delta3, vec4<f32>(weight), rest3);
-    squares3 += fma(e1_3, e1_3, e0_3 * e0_3);
-    squares3 = fma(delta3 * delta3, vec4<f32>(before), squares3);
+    let apart3 = fma(e1_3, e1_3, e0_3 * e0_3);
     let d0_4 = part0(s4) - pivot4;
     let d1_4 = part0(s9) - pivot4;
     let mean4 = (d0_4 + d1_4) * 0.5;
     let e0_4 = d0_4 - mean4;
     let e1_4 = d1_4 - mean4;
-    let delta4 = mean4 - rest4;
-    rest4 = fma(delta4, vec4<f32>(weight), rest4);
-    squares4 += fma(e1_4, e1_4, e0_4 * e0_4);
-    squares4 = fma(delta4 * delta4, vec4<f32>(before), squares4);
+    let apart4 = fma(e1_4, e1_4, e0_4 * e0_4);
+    if (block == 0u) {
+      rest0 = mean0;
+      squares0 = apart0;
+      rest1 = mean1;
+      squares1 = apart1;
+      rest2 = mean2;
+      squares2 = apart2;
+      rest3 = mean3;
+      squares3 = apart3;
+      rest4 = mean4;
+      squares4 = apart4;
+    } else {
+      let weight = 1.0 / f32(block + 1u);
+      let before = f32(block * 2u) * weight;
+      let delta0 = mean0 - rest0;
+      rest0 = fma(delta0, vec4<f32>(weight), rest0);
+      squares0 = fma(delta0 * delta0, vec4<f32>(before), squares0 + apart0);
+      let delta1 = mean1 - rest1;
+      rest1 = fma(delta1, vec4<f32>(weight), rest1);
+      squares1 = fma(delta1 * delta1, vec4<f32>(before), squares1 + apart1);
+      let delta2 = mean2 - rest2;
+      rest2 = fma(delta2, vec4<f32>(weight), rest2);
+      squares2 = fma(delta2 * delta2, vec4<f32>(before), squares2 + apart2);
+      let delta3 = mean3 - rest3;
+      rest3 = fma(delta3, vec4<f32>(weight), rest3);
+      squares3 = fma(delta3 * delta3, vec4<f32>(before), squares3 + apart3);
+      let delta4 = mean4 - rest4;
+      rest4 = fma(delta4, vec4<f32>(weight), rest4);
+      squares4 = fma(delta4 * delta4, vec4<f32>(before), squares4 + apart4);
+    }
     index += 80u;
   }
   var count0 = f32(blocks * 2u);
@@ -212,138 +234,257 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var count2 = f32(blocks * 2u);
   var count3 = f32(blocks * 2u);
   var count4 = f32(blocks * 2u);
-  // The rows left over, one at a time.
-  let end = base + params.imageVectors;
-  for (var row = blocks * 2u + place; row < rows; row += 1u) {
-    if (index < end) {
-      let x0 = X[index];
+  // What is left over, in one more block; a place behind the end reads the last vector, which does not count.
+  let restRow = blocks * 2u;
+  if (restRow < rows) {
+    let at0 = min(index + 0u, end - 1u);
+    let valid0 = restRow + place + 0u < rows && index + 0u < end;
+    let x0 = X[at0];
 
-      let s0 = pack(part0(x0) + skip0 + bias0);
+    let at1 = min(index + 0u + 8u, end - 1u);
+    let valid1 = restRow + place + 0u < rows && index + 0u + 8u < end;
+    let x1 = X[at1];
 
-      S[index] = s0;
-      let weight = 1.0 / (count0 + 1.0);
-      if (count0 == 0.0) {
-        pivot0 = part0(s0);
-      }
-      let d0 = part0(s0) - pivot0;
-      let delta0 = d0 - rest0;
-      rest0 = fma(delta0, vec4<f32>(weight), rest0);
-      squares0 = fma(delta0 * delta0, vec4<f32>(count0 * weight), squares0);
-      count0 += 1.0;
+    let at2 = min(index + 0u + 16u, end - 1u);
+    let valid2 = restRow + place + 0u < rows && index + 0u + 16u < end;
+    let x2 = X[at2];
 
+    let at3 = min(index + 0u + 24u, end - 1u);
+    let valid3 = restRow + place + 0u < rows && index + 0u + 24u < end;
+    let x3 = X[at3];
+
+    let at4 = min(index + 0u + 32u, end - 1u);
+    let valid4 = restRow + place + 0u < rows && index + 0u + 32u < end;
+    let x4 = X[at4];
+
+    let at5 = min(index + 40u, end - 1u);
+    let valid5 = restRow + place + 1u < rows && index + 40u < end;
+    let x5 = X[at5];
+
+    let at6 = min(index + 40u + 8u, end - 1u);
+    let valid6 = restRow + place + 1u < rows && index + 40u + 8u < end;
+    let x6 = X[at6];
+
+    let at7 = min(index + 40u + 16u, end - 1u);
+    let valid7 = restRow + place + 1u < rows && index + 40u + 16u < end;
+    let x7 = X[at7];
+
+    let at8 = min(index + 40u + 24u, end - 1u);
+    let valid8 = restRow + place + 1u < rows && index + 40u + 24u < end;
+    let x8 = X[at8];
+
+    let at9 = min(index + 40u + 32u, end - 1u);
+    let valid9 = restRow + place + 1u < rows && index + 40u + 32u < end;
+    let x9 = X[at9];
+
+    let s0 = pack(part0(x0) + skip0 + bias0);
+
+    if (valid0) {
+      S[at0] = s0;
     }
-    if (index + 8u < end) {
-      let x1 = X[index + 8u];
+    let s1 = pack(part0(x1) + skip1 + bias1);
 
-      let s1 = pack(part0(x1) + skip1 + bias1);
-
-      S[index + 8u] = s1;
-      let weight = 1.0 / (count1 + 1.0);
-      if (count1 == 0.0) {
-        pivot1 = part0(s1);
-      }
-      let d1 = part0(s1) - pivot1;
-      let delta1 = d1 - rest1;
-      rest1 = fma(delta1, vec4<f32>(weight), rest1);
-      squares1 = fma(delta1 * delta1, vec4<f32>(count1 * weight), squares1);
-      count1 += 1.0;
-
+    if (valid1) {
+      S[at1] = s1;
     }
-    if (index + 16u < end) {
-      let x2 = X[index + 16u];
+    let s2 = pack(part0(x2) + skip2 + bias2);
 
-      let s2 = pack(part0(x2) + skip2 + bias2);
-
-      S[index + 16u] = s2;
-      let weight = 1.0 / (count2 + 1.0);
-      if (count2 == 0.0) {
-        pivot2 = part0(s2);
-      }
-      let d2 = part0(s2) - pivot2;
-      let delta2 = d2 - rest2;
-      rest2 = fma(delta2, vec4<f32>(weight), rest2);
-      squares2 = fma(delta2 * delta2, vec4<f32>(count2 * weight), squares2);
-      count2 += 1.0;
-
+    if (valid2) {
+      S[at2] = s2;
     }
-    if (index + 24u < end) {
-      let x3 = X[index + 24u];
+    let s3 = pack(part0(x3) + skip3 + bias3);
 
-      let s3 = pack(part0(x3) + skip3 + bias3);
-
-      S[index + 24u] = s3;
-      let weight = 1.0 / (count3 + 1.0);
-      if (count3 == 0.0) {
-        pivot3 = part0(s3);
-      }
-      let d3 = part0(s3) - pivot3;
-      let delta3 = d3 - rest3;
-      rest3 = fma(delta3, vec4<f32>(weight), rest3);
-      squares3 = fma(delta3 * delta3, vec4<f32>(count3 * weight), squares3);
-      count3 += 1.0;
-
+    if (valid3) {
+      S[at3] = s3;
     }
-    if (index + 32u < end) {
-      let x4 = X[index + 32u];
+    let s4 = pack(part0(x4) + skip4 + bias4);
 
-      let s4 = pack(part0(x4) + skip4 + bias4);
-
-      S[index + 32u] = s4;
-      let weight = 1.0 / (count4 + 1.0);
-      if (count4 == 0.0) {
-        pivot4 = part0(s4);
-      }
-      let d4 = part0(s4) - pivot4;
-      let delta4 = d4 - rest4;
-      rest4 = fma(delta4, vec4<f32>(weight), rest4);
-      squares4 = fma(delta4 * delta4, vec4<f32>(count4 * weight), squares4);
-      count4 += 1.0;
-
+    if (valid4) {
+      S[at4] = s4;
     }
-    index += 40u;
+    let s5 = pack(part0(x5) + skip0 + bias0);
+
+    if (valid5) {
+      S[at5] = s5;
+    }
+    let s6 = pack(part0(x6) + skip1 + bias1);
+
+    if (valid6) {
+      S[at6] = s6;
+    }
+    let s7 = pack(part0(x7) + skip2 + bias2);
+
+    if (valid7) {
+      S[at7] = s7;
+    }
+    let s8 = pack(part0(x8) + skip3 + bias3);
+
+    if (valid8) {
+      S[at8] = s8;
+    }
+    let s9 = pack(part0(x9) + skip4 + bias4);
+
+    if (valid9) {
+      S[at9] = s9;
+    }
+    let more0 = select(0.0, 1.0, valid0) + select(0.0, 1.0, valid5);
+    let scale0 = 1.0 / max(more0, 1.0);
+    let weight0 = more0 / max(count0 + more0, 1.0);
+    if (count0 == 0.0 && valid0) {
+      pivot0 = part0(s0);
+    }
+    let d0_0 = select(vec4<f32>(), part0(s0) - pivot0, valid0);
+    let d1_0 = select(vec4<f32>(), part0(s5) - pivot0, valid5);
+    let mean0 = (d0_0 + d1_0) * scale0;
+    let e0_0 = select(vec4<f32>(), d0_0 - mean0, valid0);
+    let e1_0 = select(vec4<f32>(), d1_0 - mean0, valid5);
+    let delta0 = mean0 - rest0;
+    rest0 = fma(delta0, vec4<f32>(weight0), rest0);
+    squares0 += fma(e1_0, e1_0, e0_0 * e0_0);
+    squares0 = fma(delta0 * delta0, vec4<f32>(count0 * weight0), squares0);
+    count0 += more0;
+    let more1 = select(0.0, 1.0, valid1) + select(0.0, 1.0, valid6);
+    let scale1 = 1.0 / max(more1, 1.0);
+    let weight1 = more1 / max(count1 + more1, 1.0);
+    if (count1 == 0.0 && valid1) {
+      pivot1 = part0(s1);
+    }
+    let d0_1 = select(vec4<f32>(), part0(s1) - pivot1, valid1);
+    let d1_1 = select(vec4<f32>(), part0(s6) - pivot1, valid6);
+    let mean1 = (d0_1 + d1_1) * scale1;
+    let e0_1 = select(vec4<f32>(), d0_1 - mean1, valid1);
+    let e1_1 = select(vec4<f32>(), d1_1 - mean1, valid6);
+    let delta1 = mean1 - rest1;
+    rest1 = fma(delta1, vec4<f32>(weight1), rest1);
+    squares1 += fma(e1_1, e1_1, e0_1 * e0_1);
+    squares1 = fma(delta1 * delta1, vec4<f32>(count1 * weight1), squares1);
+    count1 += more1;
+    let more2 = select(0.0, 1.0, valid2) + select(0.0, 1.0, valid7);
+    let scale2 = 1.0 / max(more2, 1.0);
+    let weight2 = more2 / max(count2 + more2, 1.0);
+    if (count2 == 0.0 && valid2) {
+      pivot2 = part0(s2);
+    }
+    let d0_2 = select(vec4<f32>(), part0(s2) - pivot2, valid2);
+    let d1_2 = select(vec4<f32>(), part0(s7) - pivot2, valid7);
+    let mean2 = (d0_2 + d1_2) * scale2;
+    let e0_2 = select(vec4<f32>(), d0_2 - mean2, valid2);
+    let e1_2 = select(vec4<f32>(), d1_2 - mean2, valid7);
+    let delta2 = mean2 - rest2;
+    rest2 = fma(delta2, vec4<f32>(weight2), rest2);
+    squares2 += fma(e1_2, e1_2, e0_2 * e0_2);
+    squares2 = fma(delta2 * delta2, vec4<f32>(count2 * weight2), squares2);
+    count2 += more2;
+    let more3 = select(0.0, 1.0, valid3) + select(0.0, 1.0, valid8);
+    let scale3 = 1.0 / max(more3, 1.0);
+    let weight3 = more3 / max(count3 + more3, 1.0);
+    if (count3 == 0.0 && valid3) {
+      pivot3 = part0(s3);
+    }
+    let d0_3 = select(vec4<f32>(), part0(s3) - pivot3, valid3);
+    let d1_3 = select(vec4<f32>(), part0(s8) - pivot3, valid8);
+    let mean3 = (d0_3 + d1_3) * scale3;
+    let e0_3 = select(vec4<f32>(), d0_3 - mean3, valid3);
+    let e1_3 = select(vec4<f32>(), d1_3 - mean3, valid8);
+    let delta3 = mean3 - rest3;
+    rest3 = fma(delta3, vec4<f32>(weight3), rest3);
+    squares3 += fma(e1_3, e1_3, e0_3 * e0_3);
+    squares3 = fma(delta3 * delta3, vec4<f32>(count3 * weight3), squares3);
+    count3 += more3;
+    let more4 = select(0.0, 1.0, valid4) + select(0.0, 1.0, valid9);
+    let scale4 = 1.0 / max(more4, 1.0);
+    let weight4 = more4 / max(count4 + more4, 1.0);
+    if (count4 == 0.0 && valid4) {
+      pivot4 = part0(s4);
+    }
+    let d0_4 = select(vec4<f32>(), part0(s4) - pivot4, valid4);
+    let d1_4 = select(vec4<f32>(), part0(s9) - pivot4, valid9);
+    let mean4 = (d0_4 + d1_4) * scale4;
+    let e0_4 = select(vec4<f32>(), d0_4 - mean4, valid4);
+    let e1_4 = select(vec4<f32>(), d1_4 - mean4, valid9);
+    let delta4 = mean4 - rest4;
+    rest4 = fma(delta4, vec4<f32>(weight4), rest4);
+    squares4 += fma(e1_4, e1_4, e0_4 * e0_4);
+    squares4 = fma(delta4 * delta4, vec4<f32>(count4 * weight4), squares4);
+    count4 += more4;
   }
   
-  let cell0 = place * 40u + (lane % 8u + 0u) * 1u;
-  var unit0 = vec4<f32>(count0, pivot0[0], rest0[0], squares0[0]);
-  unit0 = merge(unit0, vec4<f32>(count0, pivot0[1], rest0[1], squares0[1]));
-  unit0 = merge(unit0, vec4<f32>(count0, pivot0[2], rest0[2], squares0[2]));
-  unit0 = merge(unit0, vec4<f32>(count0, pivot0[3], rest0[3], squares0[3]));
+  let cell0 = place * 40u + lane % 8u + 0u;
+  let off0_0 = rest0[0];
+  let off0_1 = (pivot0[1] - pivot0[0]) + rest0[1];
+  let off0_2 = (pivot0[2] - pivot0[0]) + rest0[2];
+  let off0_3 = (pivot0[3] - pivot0[0]) + rest0[3];
+  let middle0 = (off0_0 + off0_1 + off0_2 + off0_3) * 0.25;
+  let apart0_0 = off0_0 - middle0;
+  let apart0_1 = off0_1 - middle0;
+  let apart0_2 = off0_2 - middle0;
+  let apart0_3 = off0_3 - middle0;
+  let within0 = squares0[0] + squares0[1] + squares0[2] + squares0[3];
+  let unit0 = vec4<f32>(count0 * 4.0, pivot0[0], middle0, fma(fma(apart0_3, apart0_3, fma(apart0_2, apart0_2, fma(apart0_1, apart0_1, apart0_0 * apart0_0))), count0, within0));
   cells[cell0] = unit0;
 
   
   
-  let cell1 = place * 40u + (lane % 8u + 8u) * 1u;
-  var unit1 = vec4<f32>(count1, pivot1[0], rest1[0], squares1[0]);
-  unit1 = merge(unit1, vec4<f32>(count1, pivot1[1], rest1[1], squares1[1]));
-  unit1 = merge(unit1, vec4<f32>(count1, pivot1[2], rest1[2], squares1[2]));
-  unit1 = merge(unit1, vec4<f32>(count1, pivot1[3], rest1[3], squares1[3]));
+  let cell1 = place * 40u + lane % 8u + 8u;
+  let off1_0 = rest1[0];
+  let off1_1 = (pivot1[1] - pivot1[0]) + rest1[1];
+  let off1_2 = (pivot1[2] - pivot1[0]) + rest1[2];
+  let off1_3 = (pivot1[3] - pivot1[0]) + rest1[3];
+  let middle1 = (off1_0 + off1_1 + off1_2 + off1_3) * 0.25;
+  let apart1_0 = off1_0 - middle1;
+  let apart1_1 = off1_1 - middle1;
+  let apart1_2 = off1_2 - middle1;
+  let apart1_3 = off1_3 - middle1;
+  let within1 = squares1[0] + squares1[1] + squares1[2] + squares1[3];
+  let unit1 = vec4<f32>(count1 * 4.0, pivot1[0], middle1, fma(fma(apart1_3, apart1_3, fma(apart1_2, apart1_2, fma(apart1_1, apart1_1, apart1_0 * apart1_0))), count1, within1));
   cells[cell1] = unit1;
 
   
   
-  let cell2 = place * 40u + (lane % 8u + 16u) * 1u;
-  var unit2 = vec4<f32>(count2, pivot2[0], rest2[0], squares2[0]);
-  unit2 = merge(unit2, vec4<f32>(count2, pivot2[1], rest2[1], squares2[1]));
-  unit2 = merge(unit2, vec4<f32>(count2, pivot2[2], rest2[2], squares2[2]));
-  unit2 = merge(unit2, vec4<f32>(count2, pivot2[3], rest2[3], squares2[3]));
+  let cell2 = place * 40u + lane % 8u + 16u;
+  let off2_0 = rest2[0];
+  let off2_1 = (pivot2[1] - pivot2[0]) + rest2[1];
+  let off2_2 = (pivot2[2] - pivot2[0]) + rest2[2];
+  let off2_3 = (pivot2[3] - pivot2[0]) + rest2[3];
+  let middle2 = (off2_0 + off2_1 + off2_2 + off2_3) * 0.25;
+  let apart2_0 = off2_0 - middle2;
+  let apart2_1 = off2_1 - middle2;
+  let apart2_2 = off2_2 - middle2;
+  let apart2_3 = off2_3 - middle2;
+  let within2 = squares2[0] + squares2[1] + squares2[2] + squares2[3];
+  let unit2 = vec4<f32>(count2 * 4.0, pivot2[0], middle2, fma(fma(apart2_3, apart2_3, fma(apart2_2, apart2_2, fma(apart2_1, apart2_1, apart2_0 * apart2_0))), count2, within2));
   cells[cell2] = unit2;
 
   
   
-  let cell3 = place * 40u + (lane % 8u + 24u) * 1u;
-  var unit3 = vec4<f32>(count3, pivot3[0], rest3[0], squares3[0]);
-  unit3 = merge(unit3, vec4<f32>(count3, pivot3[1], rest3[1], squares3[1]));
-  unit3 = merge(unit3, vec4<f32>(count3, pivot3[2], rest3[2], squares3[2]));
-  unit3 = merge(unit3, vec4<f32>(count3, pivot3[3], rest3[3], squares3[3]));
+  let cell3 = place * 40u + lane % 8u + 24u;
+  let off3_0 = rest3[0];
+  let off3_1 = (pivot3[1] - pivot3[0]) + rest3[1];
+  let off3_2 = (pivot3[2] - pivot3[0]) + rest3[2];
+  let off3_3 = (pivot3[3] - pivot3[0]) + rest3[3];
+  let middle3 = (off3_0 + off3_1 + off3_2 + off3_3) * 0.25;
+  let apart3_0 = off3_0 - middle3;
+  let apart3_1 = off3_1 - middle3;
+  let apart3_2 = off3_2 - middle3;
+  let apart3_3 = off3_3 - middle3;
+  let within3 = squares3[0] + squares3[1] + squares3[2] + squares3[3];
+  let unit3 = vec4<f32>(count3 * 4.0, pivot3[0], middle3, fma(fma(apart3_3, apart3_3, fma(apart3_2, apart3_2, fma(apart3_1, apart3_1, apart3_0 * apart3_0))), count3, within3));
   cells[cell3] = unit3;
 
   
   
-  let cell4 = place * 40u + (lane % 8u + 32u) * 1u;
-  var unit4 = vec4<f32>(count4, pivot4[0], rest4[0], squares4[0]);
-  unit4 = merge(unit4, vec4<f32>(count4, pivot4[1], rest4[1], squares4[1]));
-  unit4 = merge(unit4, vec4<f32>(count4, pivot4[2], rest4[2], squares4[2]));
-  unit4 = merge(unit4, vec4<f32>(count4, pivot4[3], rest4[3], squares4[3]));
+  let cell4 = place * 40u + lane % 8u + 32u;
+  let off4_0 = rest4[0];
+  let off4_1 = (pivot4[1] - pivot4[0]) + rest4[1];
+  let off4_2 = (pivot4[2] - pivot4[0]) + rest4[2];
+  let off4_3 = (pivot4[3] - pivot4[0]) + rest4[3];
+  let middle4 = (off4_0 + off4_1 + off4_2 + off4_3) * 0.25;
+  let apart4_0 = off4_0 - middle4;
+  let apart4_1 = off4_1 - middle4;
+  let apart4_2 = off4_2 - middle4;
+  let apart4_3 = off4_3 - middle4;
+  let within4 = squares4[0] + squares4[1] + squares4[2] + squares4[3];
+  let unit4 = vec4<f32>(count4 * 4.0, pivot4[0], middle4, fma(fma(apart4_3, apart4_3, fma(apart4_2, apart4_2, fma(apart4_1, apart4_1, apart4_0 * apart4_0))), count4, within4));
   cells[cell4] = unit4;
 
   
@@ -358,15 +499,72 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let groupFirst = group * 5u;
     let first = groupFirst;
     const share = 5u;
-    var acc = vec4<f32>();
-    if (slot < 8u && group < 8u && share > 0u) {
-      for (var i = lane % 1u; i < share * 1u; i += 1u) {
-        let within = i % share;
-        let at = first + within;
-        acc = merge(acc, cells[(i / share) * 40u + at]);
-      }
+    let live = slot < 8u && group < 8u && share > 0u;
+    var pivot = 0.0;
+    if (live) {
+      pivot = cells[first].y;
     }
+    var total = vec2<f32>();
+    var second = vec2<f32>();
+    var cell0 = vec4<f32>();
+    if (live) {
+        let i = lane % 1u + 0u;
+        let within = i % share;
+        let unitIndex = first + within;
+        let cell = cells[i / share * 40u + unitIndex];
 
+      cell0 = cell;
+    }
+    var cell1 = vec4<f32>();
+    if (live) {
+        let i = lane % 1u + 1u;
+        let within = i % share;
+        let unitIndex = first + within;
+        let cell = cells[i / share * 40u + unitIndex];
+
+      cell1 = cell;
+    }
+    var cell2 = vec4<f32>();
+    if (live) {
+        let i = lane % 1u + 2u;
+        let within = i % share;
+        let unitIndex = first + within;
+        let cell = cells[i / share * 40u + unitIndex];
+
+      cell2 = cell;
+    }
+    var cell3 = vec4<f32>();
+    if (live) {
+        let i = lane % 1u + 3u;
+        let within = i % share;
+        let unitIndex = first + within;
+        let cell = cells[i / share * 40u + unitIndex];
+
+      cell3 = cell;
+    }
+    var cell4 = vec4<f32>();
+    if (live) {
+        let i = lane % 1u + 4u;
+        let within = i % share;
+        let unitIndex = first + within;
+        let cell = cells[i / share * 40u + unitIndex];
+
+      cell4 = cell;
+    }
+    total = add_mean(total, cell0, pivot);
+    total = add_mean(total, cell1, pivot);
+    total = add_mean(total, cell2, pivot);
+    total = add_mean(total, cell3, pivot);
+    total = add_mean(total, cell4, pivot);
+
+    let mean = pivot + total.y / max(total.x, 1.0);
+    second = add_squares(second, cell0, mean);
+    second = add_squares(second, cell1, mean);
+    second = add_squares(second, cell2, mean);
+    second = add_squares(second, cell3, mean);
+    second = add_squares(second, cell4, mean);
+
+    let acc = partial_of(total.x, mean, second);
     if (lane % 1u == 0u && slot < 8u && group < 8u) {
       partials[(batch * params.entries + run) * 8u + group] = acc;
     }
