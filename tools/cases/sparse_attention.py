@@ -379,6 +379,12 @@ def tunables():
         cases.append(Call(sequence, total=sequence + 21, size=size, seed=412, blocks=5).case(f"{name}_tail_with_past", tunables=more))
     cases.append(Call(40, dtype=F16, seed=405).case("narrow_matrices_two_fragments_f16", tunables={**narrow, "MATRIX_ROW_FRAGMENTS": 2}))
     cases.append(Call(40, seed=405).case("narrow_matrices_two_fragments_f32", tunables={**narrow, "MATRIX_ROW_FRAGMENTS": 2}))
+    # Subgroups that share rows; the second has more of them than its head allows.
+    shared = {**emulated, "MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2}
+    cases.append(Call(70, dtype=F16, rotary="neox", size=32, scale=2.0, seed=414).case("shared_matrices", tunables=shared))
+    cases.append(Call(40, dtype=F16, size=24, seed=415).case("shared_matrices_odd_head", tunables=shared))
+    cases.append(Call(70, total=90, dtype=F16, packed=True, size=64, scale=2.0, seed=416, blocks=6).case("shared_matrices_of_one_fragment",
+                 tunables={**shared, "MATRIX_ROW_FRAGMENTS": 1}))
     # Narrow tiles leave lanes of a subgroup without work.
     for dtype in (F32, F16):
         cases.append(Call(70, dtype=dtype, scale=3.0, seed=413).case(f"narrow_matrices_few_keys_{'f16' if dtype == F16 else 'f32'}",
