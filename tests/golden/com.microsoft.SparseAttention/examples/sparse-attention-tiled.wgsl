@@ -41,58 +41,126 @@ fn live_for(entry: u32, source: u32) -> bool {
   return ((entry >> (24u + source)) & 1u) != 0u;
 }
 
+fn listed_bits(word: u32) -> u32 {
+  return atomicLoad(&live_bits[0u + word]) | atomicLoad(&live_bits[1u + word]) | atomicLoad(&live_bits[2u + word]) | atomicLoad(&live_bits[3u + word]);
+}
+
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
 fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
   for (var i = lane; i < 4u; i += 256u) {
     atomicStore(&live_bits[i], 0u);
   }
+  // All lists are asked for at once.
+  let row0 = min(first_row, params.blocks - 1u);
+  let mask_row0 = (head) % params.layouts;
+  let begin0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0], 0, i32(params.columns));
+  let stop0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0 + 1u], 0, i32(params.columns));
+  let row1 = min(first_row + 1u, params.blocks - 1u);
+  let mask_row1 = (head) % params.layouts;
+  let begin1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + row1], 0, i32(params.columns));
+  let stop1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + row1 + 1u], 0, i32(params.columns));
+  let row2 = min(first_row + 2u, params.blocks - 1u);
+  let mask_row2 = (head) % params.layouts;
+  let begin2 = clamp(block_rows[mask_row2 * (params.blocks + 1u) + row2], 0, i32(params.columns));
+  let stop2 = clamp(block_rows[mask_row2 * (params.blocks + 1u) + row2 + 1u], 0, i32(params.columns));
+  let row3 = min(first_row + 3u, params.blocks - 1u);
+  let mask_row3 = (head) % params.layouts;
+  let begin3 = clamp(block_rows[mask_row3 * (params.blocks + 1u) + row3], 0, i32(params.columns));
+  let stop3 = clamp(block_rows[mask_row3 * (params.blocks + 1u) + row3 + 1u], 0, i32(params.columns));
+  var column0 = -1;
+  if (begin0 + i32(lane) < stop0) {
+    column0 = block_columns[mask_row0 * params.columns + u32(begin0) + lane];
+  }
+  var column1 = -1;
+  if (begin1 + i32(lane) < stop1) {
+    column1 = block_columns[mask_row1 * params.columns + u32(begin1) + lane];
+  }
+  var column2 = -1;
+  if (begin2 + i32(lane) < stop2) {
+    column2 = block_columns[mask_row2 * params.columns + u32(begin2) + lane];
+  }
+  var column3 = -1;
+  if (begin3 + i32(lane) < stop3) {
+    column3 = block_columns[mask_row3 * params.columns + u32(begin3) + lane];
+  }
   workgroupBarrier();
-  for (var source = 0u; source < 4u; source++) {
-    let row = min(first_row + source % 4u, params.blocks - 1u);
-    let mask_row = (head) % params.layouts;
-    let pointers = mask_row * (params.blocks + 1u) + row;
-    let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-    let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-    let last = i32(min(row, (end - 1u) / 16u));
-    for (var i = begin + i32(lane); i < stop; i += 256) {
-      let column = block_columns[mask_row * params.columns + u32(i)];
-      if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
-        let bit = u32(column) - start;
-        atomicOr(&live_bits[source * 1u + bit / 32u], 1u << (bit % 32u));
+  {
+    let last = i32(min(row0, (end - 1u) / 16u));
+    for (var i = begin0 + i32(lane); i < stop0; i += 256) {
+      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 32u)) {
+        let bit = u32(column0) - start;
+        atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (i + 256 < stop0) {
+        column0 = block_columns[mask_row0 * params.columns + u32(i + 256)];
+      }
+    }
+  }
+  {
+    let last = i32(min(row1, (end - 1u) / 16u));
+    for (var i = begin1 + i32(lane); i < stop1; i += 256) {
+      if (column1 >= i32(start) && column1 <= last && column1 < i32(start + 32u)) {
+        let bit = u32(column1) - start;
+        atomicOr(&live_bits[1u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (i + 256 < stop1) {
+        column1 = block_columns[mask_row1 * params.columns + u32(i + 256)];
+      }
+    }
+  }
+  {
+    let last = i32(min(row2, (end - 1u) / 16u));
+    for (var i = begin2 + i32(lane); i < stop2; i += 256) {
+      if (column2 >= i32(start) && column2 <= last && column2 < i32(start + 32u)) {
+        let bit = u32(column2) - start;
+        atomicOr(&live_bits[2u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (i + 256 < stop2) {
+        column2 = block_columns[mask_row2 * params.columns + u32(i + 256)];
+      }
+    }
+  }
+  {
+    let last = i32(min(row3, (end - 1u) / 16u));
+    for (var i = begin3 + i32(lane); i < stop3; i += 256) {
+      if (column3 >= i32(start) && column3 <= last && column3 < i32(start + 32u)) {
+        let bit = u32(column3) - start;
+        atomicOr(&live_bits[3u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (i + 256 < stop3) {
+        column3 = block_columns[mask_row3 * params.columns + u32(i + 256)];
       }
     }
   }
   workgroupBarrier();
-  for (var mine = lane; mine < 1u; mine += 256u) {
+  for (var block = lane; block < 32u; block += 256u) {
+    let mine = block / 32u;
+    let bit = block % 32u;
+    let bits = listed_bits(mine);
+    if (((bits >> bit) & 1u) != 0u) {
+      var ordinal = countOneBits(bits & ((1u << bit) - 1u));
+      for (var word = 0u; word < mine; word++) {
+        ordinal += countOneBits(listed_bits(word));
+      }
+      var entry = start + block;
+      entry |= ((atomicLoad(&live_bits[0u + mine]) >> bit) & 1u) << 24u;
+      entry |= ((atomicLoad(&live_bits[1u + mine]) >> bit) & 1u) << 25u;
+      entry |= ((atomicLoad(&live_bits[2u + mine]) >> bit) & 1u) << 26u;
+      entry |= ((atomicLoad(&live_bits[3u + mine]) >> bit) & 1u) << 27u;
+      live_list[ordinal] = entry;
+    }
+  }
+  if (lane == 0u) {
     var count = 0u;
-    var bits = 0u;
-    for (var word = 0u; word <= mine; word++) {
-      bits = 0u;
-      for (var source = 0u; source < 4u; source++) {
-        bits |= atomicLoad(&live_bits[source * 1u + word]);
-      }
+    var last_block = 0u;
+    for (var word = 0u; word < 1u; word++) {
+      let bits = listed_bits(word);
       count += countOneBits(bits);
+      last_block = select(last_block, start + word * 32u + firstLeadingBit(bits), bits != 0u);
     }
-    if (mine == 0u) {
-      live_keys = count * 16u;
-    }
-    count -= countOneBits(bits);
-    while (bits != 0u) {
-      let bit = firstTrailingBit(bits);
-      bits &= bits - 1u;
-      var entry = start + mine * 32u + bit;
-      for (var source = 0u; source < 4u; source++) {
-        entry |= ((atomicLoad(&live_bits[source * 1u + mine]) >> bit) & 1u) << (24u + source);
-      }
-      live_list[count] = entry;
-      count++;
-    }
-  }
-  let keys = workgroupUniformLoad(&live_keys);
-  if (lane == 0u && keys > 0u) {
     // Only the last block can be cut by the end.
-    let block_end = (live_block(live_list[keys / 16u - 1u]) + 1u) * 16u;
-    live_keys = keys - (max(block_end, end) - end);
+    let block_end = (last_block + 1u) * 16u;
+    live_keys = select(0u, count * 16u - (max(block_end, end) - end), count > 0u);
   }
   return workgroupUniformLoad(&live_keys);
 }

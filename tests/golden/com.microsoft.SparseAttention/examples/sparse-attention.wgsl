@@ -40,55 +40,62 @@ fn live_for(entry: u32, source: u32) -> bool {
   return true;
 }
 
+fn listed_bits(word: u32) -> u32 {
+  return atomicLoad(&live_bits[0u + word]);
+}
+
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
 fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
   for (var i = lane; i < 1u; i += 64u) {
     atomicStore(&live_bits[i], 0u);
   }
+  // All lists are asked for at once.
+  let row0 = min(first_row, params.blocks - 1u);
+  let mask_row0 = (head) % params.layouts;
+  let begin0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0], 0, i32(params.columns));
+  let stop0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0 + 1u], 0, i32(params.columns));
+  var column0 = -1;
+  if (begin0 + i32(lane) < stop0) {
+    column0 = block_columns[mask_row0 * params.columns + u32(begin0) + lane];
+  }
   workgroupBarrier();
-  for (var source = 0u; source < 1u; source++) {
-    let row = min(first_row, params.blocks - 1u);
-    let mask_row = (head) % params.layouts;
-    let pointers = mask_row * (params.blocks + 1u) + row;
-    let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-    let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-    let last = i32(min(row, (end - 1u) / 16u));
-    for (var i = begin + i32(lane); i < stop; i += 64) {
-      let column = block_columns[mask_row * params.columns + u32(i)];
-      if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
-        let bit = u32(column) - start;
-        atomicOr(&live_bits[source * 1u + bit / 32u], 1u << (bit % 32u));
+  {
+    let last = i32(min(row0, (end - 1u) / 16u));
+    for (var i = begin0 + i32(lane); i < stop0; i += 64) {
+      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 32u)) {
+        let bit = u32(column0) - start;
+        atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (i + 64 < stop0) {
+        column0 = block_columns[mask_row0 * params.columns + u32(i + 64)];
       }
     }
   }
   workgroupBarrier();
-  for (var mine = lane; mine < 1u; mine += 64u) {
+  for (var block = lane; block < 32u; block += 64u) {
+    let mine = block / 32u;
+    let bit = block % 32u;
+    let bits = listed_bits(mine);
+    if (((bits >> bit) & 1u) != 0u) {
+      var ordinal = countOneBits(bits & ((1u << bit) - 1u));
+      for (var word = 0u; word < mine; word++) {
+        ordinal += countOneBits(listed_bits(word));
+      }
+      var entry = start + block;
+      live_list[ordinal] = entry;
+    }
+  }
+  if (lane == 0u) {
     var count = 0u;
-    var bits = 0u;
-    for (var word = 0u; word <= mine; word++) {
-      bits = 0u;
-      for (var source = 0u; source < 1u; source++) {
-        bits |= atomicLoad(&live_bits[source * 1u + word]);
-      }
+    var last_block = 0u;
+    for (var word = 0u; word < 1u; word++) {
+      let bits = listed_bits(word);
       count += countOneBits(bits);
+      last_block = select(last_block, start + word * 32u + firstLeadingBit(bits), bits != 0u);
     }
-    if (mine == 0u) {
-      live_keys = count * 16u;
-    }
-    count -= countOneBits(bits);
-    while (bits != 0u) {
-      let bit = firstTrailingBit(bits);
-      bits &= bits - 1u;
-      var entry = start + mine * 32u + bit;
-      live_list[count] = entry;
-      count++;
-    }
-  }
-  let keys = workgroupUniformLoad(&live_keys);
-  if (lane == 0u && keys > 0u) {
     // Only the last block can be cut by the end.
-    let block_end = (live_block(live_list[keys / 16u - 1u]) + 1u) * 16u;
-    live_keys = keys - (max(block_end, end) - end);
+    let block_end = (last_block + 1u) * 16u;
+    live_keys = select(0u, count * 16u - (max(block_end, end) - end), count > 0u);
   }
   return workgroupUniformLoad(&live_keys);
 }

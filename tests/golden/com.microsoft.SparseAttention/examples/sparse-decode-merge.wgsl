@@ -13,52 +13,55 @@ fn store_output(octet: u32, value: mat2x4<f32>) {
   output[2u * octet + 1u] = bitcast<vec4<u32>>(value[1]);
 }
 
-var<workgroup> weights: array<f32, 10>;
-var<workgroup> totals: array<f32, 10>;
-var<workgroup> sums: array<mat2x4<f32>, 128>;
-var<workgroup> group_totals: array<f32, 4>;
+const kUnset: f32 = -1.0e30;
 
-@compute @workgroup_size(128)
+var<workgroup> tops: array<vec4<f32>, 5>;
+var<workgroup> totals: array<f32, 20>;
+var<workgroup> sums: array<mat2x4<f32>, 256>;
+var<workgroup> group_totals: array<f32, 8>;
+
+@compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let head = workgroup.x + workgroup.y * 65535u;
   if (head >= params.heads) {
     return;
   }
-  let start = head * 650u;
-  for (var split = lane; split < 10u; split += 128u) {
-    let stats = partials[start + split * 65u + 64u];
-    weights[split] = stats.x;
+  let start = head * 1300u;
+  for (var split = lane; split < 20u; split += 256u) {
+    var stats = vec4<f32>(kUnset, 0.0, 0.0, 0.0);
+    if (split < 20u) {
+      stats = partials[start + split * 65u + 64u];
+    }
+    tops[split / 4u][split % 4u] = stats.x;
     totals[split] = stats.y;
   }
   workgroupBarrier();
-  var top = weights[0];
-  for (var split = 1u; split < 10u; split++) {
-    top = max(top, weights[split]);
+  var top4 = tops[0];
+  for (var i = 1u; i < 5u; i++) {
+    top4 = max(top4, tops[i]);
   }
-  workgroupBarrier();
-  for (var split = lane; split < 10u; split += 128u) {
-    let weight = exp2(weights[split] - top);
-    weights[split] = weight;
-    totals[split] *= weight;
-  }
-  workgroupBarrier();
+  let top = max(max(top4.x, top4.y), max(top4.z, top4.w));
   let group = lane / 32u;
   for (var first = 0u; first < 32u; first += 32u) {
     let octet = first + lane % 32u;
     var sum = mat2x4<f32>();
     var total = 0.0;
-    if (group < 4u && octet < 32u) {
-      for (var split = group; split < 10u; split += 4u) {
-        let at = start + split * 65u + octet * 2u;
-        sum += mat2x4<f32>(partials[at], partials[at + 1u]) * weights[split];
-        total += totals[split];
+    if (group < 8u && octet < 32u) {
+      for (var split = group; split < 20u; split += 8u) {
+        let own = tops[split / 4u][split % 4u];
+        if (own > kUnset) {
+          let weight = exp2(own - top);
+          let at = start + split * 65u + octet * 2u;
+          sum += mat2x4<f32>(partials[at], partials[at + 1u]) * weight;
+          total += totals[split] * weight;
+        }
       }
       sums[lane] = sum;
       group_totals[group] = total;
     }
     workgroupBarrier();
     if (group == 0u && octet < 32u) {
-      for (var g = 1u; g < 4u; g++) {
+      for (var g = 1u; g < 8u; g++) {
         sum += sums[g * 32u + lane];
         total += group_totals[g];
       }

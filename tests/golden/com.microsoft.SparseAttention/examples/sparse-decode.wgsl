@@ -35,14 +35,9 @@ fn load_query(octet: u32) -> mat2x4<f32> {
   return mat2x4<f32>(bitcast<vec4<f32>>(query[2u * octet]), bitcast<vec4<f32>>(query[2u * octet + 1u]));
 }
 
-fn load_past_key(octet: u32) -> mat2x4<f32> {
-  return mat2x4<f32>(bitcast<vec4<f32>>(past_key[2u * octet]), bitcast<vec4<f32>>(past_key[2u * octet + 1u]));
+fn octet_of(low: vec4<u32>, high: vec4<u32>) -> mat2x4<f32> {
+  return mat2x4<f32>(bitcast<vec4<f32>>(low), bitcast<vec4<f32>>(high));
 }
-
-fn load_past_value(octet: u32) -> mat2x4<f32> {
-  return mat2x4<f32>(bitcast<vec4<f32>>(past_value[2u * octet]), bitcast<vec4<f32>>(past_value[2u * octet + 1u]));
-}
-
 fn store_output(octet: u32, value: mat2x4<f32>) {
   output[2u * octet] = bitcast<vec4<u32>>(value[0]);
   output[2u * octet + 1u] = bitcast<vec4<u32>>(value[1]);
@@ -81,25 +76,19 @@ fn rounded(x: mat2x4<f32>) -> mat2x4<f32> {
   return x;
 }
 
-fn store_past_key(octet: u32, value: mat2x4<f32>) {
-  past_key[2u * octet] = bitcast<vec4<u32>>(value[0]);
-  past_key[2u * octet + 1u] = bitcast<vec4<u32>>(value[1]);
-}
-
 
 var<workgroup> live_bits: array<atomic<u32>, 4>;
-var<workgroup> word_counts: array<u32, 1>;
-var<workgroup> live_list: array<u32, 42>;
-var<workgroup> live_count: u32;
-var<workgroup> group_max: array<f32, 256>;
-var<workgroup> group_sum: array<f32, 256>;
+var<workgroup> live_list: array<u32, 38>;
+var<workgroup> diagonal_heads: atomic<u32>;
+var<workgroup> part_max: array<f32, 128>;
+var<workgroup> part_sum: array<f32, 128>;
 var<workgroup> merged: array<mat2x4<f32>, 256>;
 
 fn union_bits(word: u32) -> u32 {
   return atomicLoad(&live_bits[0u + word]) | atomicLoad(&live_bits[1u + word]) | atomicLoad(&live_bits[2u + word]) | atomicLoad(&live_bits[3u + word]);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32,
         @builtin(subgroup_size) subgroup_size: u32, @builtin(subgroup_invocation_id) subgroup_lane: u32) {
   let index = workgroup.x + workgroup.y * 65535u;
@@ -121,6 +110,19 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let group = linear / 4u;
   let group_lane = linear % 4u;
 
+  // What depends on nothing but the lengths is asked for at once: list bounds, the query, the new token.
+  let mask_row0 = (first_head + 0u) % params.layouts;
+  let begin0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
+  let stop0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
+  let mask_row1 = (first_head + 1u) % params.layouts;
+  let begin1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
+  let stop1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
+  let mask_row2 = (first_head + 2u) % params.layouts;
+  let begin2 = clamp(block_rows[mask_row2 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
+  let stop2 = clamp(block_rows[mask_row2 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
+  let mask_row3 = (first_head + 3u) % params.layouts;
+  let begin3 = clamp(block_rows[mask_row3 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
+  let stop3 = clamp(block_rows[mask_row3 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
   let octet0 = group_lane + 0u;
   let has0 = octet0 < 3u;
   var q0_0 = mat2x4<f32>();
@@ -157,44 +159,157 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var total3 = 0.0;
 
 
-  // The new token: the first group of the first split attends to it; the first split of the first head group appends it.
-  if (split == 0u && subgroup == 0u) {
+  // The new token: the first group of the last split attends to it; that of the first head group appends it.
+  let takes_new = split == 0u && subgroup == 0u;
+  var key0_0_w0 = vec4<u32>();
+  var value0_0_w0 = vec4<u32>();
+  var key0_0_w1 = vec4<u32>();
+  var value0_0_w1 = vec4<u32>();
+  if (takes_new && group == 0u) {
     let key_at = (item * 6u + 4u + kv_head) * 3u;
     let value_at = key_at + 3u;
     let row = cache_head + position * 3u;
-    let appends = group == 0u && head_group % 1u == 0u && position < params.limit;
-    var key0_0 = mat2x4<f32>();
-    var value0_0 = mat2x4<f32>();
-    if (group == 0u && has0) {
-      key0_0 = rounded(rotated_query(key_at, position, octet0));
-      value0_0 = load_query(value_at + octet0);
-      if (appends) {
-        if (octet0 < 2u) {
-          store_past_key(row + octet0, key0_0);
-        } else {
-  past_key[2u * (row + octet0) + 0u] = query[2u * (key_at + octet0) + 0u];
-  past_key[2u * (row + octet0) + 1u] = query[2u * (key_at + octet0) + 1u];
-}
-  past_value[2u * (row + octet0) + 0u] = query[2u * (value_at + octet0) + 0u];
-  past_value[2u * (row + octet0) + 1u] = query[2u * (value_at + octet0) + 1u];
-}
-    }
-    let diagonal = position / 32u;
-    {
-      // Whether head 0 lists the diagonal block.
-      let mask_row = (first_head + 0u) % params.layouts;
-      let pointers = mask_row * (params.blocks + 1u) + block_row;
-      let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-      let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-      var listed = 0u;
-      for (var i = begin + i32(group_lane); i < stop; i += 4) {
-        listed |= u32(block_columns[mask_row * params.columns + u32(i)] == i32(diagonal));
+    let appends = head_group % 1u == 0u && position < params.limit;
+    if (has0) {
+      key0_0_w0 = query[2u * (key_at + octet0) + 0u];
+      value0_0_w0 = query[2u * (value_at + octet0) + 0u];
+      key0_0_w1 = query[2u * (key_at + octet0) + 1u];
+      value0_0_w1 = query[2u * (value_at + octet0) + 1u];
+      if (octet0 < 2u) {
+        let turned = rounded(rotated_query(key_at, position, octet0));
+        key0_0_w0 = bitcast<vec4<u32>>(turned[0]);
+        key0_0_w1 = bitcast<vec4<u32>>(turned[1]);
       }
-      listed |= subgroupShuffleXor(listed, 1u);
-      listed |= subgroupShuffleXor(listed, 2u);
-      let valid0 = listed != 0u && position < span.y && group == 0u;
+      if (appends) {
+        past_key[2u * (row + octet0) + 0u] = key0_0_w0;
+        past_value[2u * (row + octet0) + 0u] = value0_0_w0;
+        past_key[2u * (row + octet0) + 1u] = key0_0_w1;
+        past_value[2u * (row + octet0) + 1u] = value0_0_w1;
+      }
+    }
+  }
+  if (lane == 0u) {
+    atomicStore(&diagonal_heads, 0u);
+  }
+
+  // Blocks that hold keys of the cache; the last one is the diagonal's unless the new token starts it.
+  let last = select(i32(min(block_row, (end - 1u) / 32u)), -1, end == 0u);
+  let windows = u32(max(last, 0)) / 32u + 1u;
+  for (var window = 0u; window < windows; window++) {
+    // The union of the heads' live blocks, as bits per head: lists are sets, in any order.
+    let start = window * 32u;
+    for (var i = lane; i < 4u; i += 128u) {
+      atomicStore(&live_bits[i], 0u);
+    }
+    var column0 = -1;
+    if (begin0 + i32(lane) < stop0) {
+      column0 = block_columns[mask_row0 * params.columns + u32(begin0) + lane];
+    }
+    var column1 = -1;
+    if (begin1 + i32(lane) < stop1) {
+      column1 = block_columns[mask_row1 * params.columns + u32(begin1) + lane];
+    }
+    var column2 = -1;
+    if (begin2 + i32(lane) < stop2) {
+      column2 = block_columns[mask_row2 * params.columns + u32(begin2) + lane];
+    }
+    var column3 = -1;
+    if (begin3 + i32(lane) < stop3) {
+      column3 = block_columns[mask_row3 * params.columns + u32(begin3) + lane];
+    }
+    workgroupBarrier();
+    for (var i = begin0 + i32(lane); i < stop0; i += 128) {
+      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 32u)) {
+        let bit = u32(column0) - start;
+        atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (column0 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 1u);
+      }
+      if (i + 128 < stop0) {
+        column0 = block_columns[mask_row0 * params.columns + u32(i + 128)];
+      }
+    }
+    for (var i = begin1 + i32(lane); i < stop1; i += 128) {
+      if (column1 >= i32(start) && column1 <= last && column1 < i32(start + 32u)) {
+        let bit = u32(column1) - start;
+        atomicOr(&live_bits[1u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (column1 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 2u);
+      }
+      if (i + 128 < stop1) {
+        column1 = block_columns[mask_row1 * params.columns + u32(i + 128)];
+      }
+    }
+    for (var i = begin2 + i32(lane); i < stop2; i += 128) {
+      if (column2 >= i32(start) && column2 <= last && column2 < i32(start + 32u)) {
+        let bit = u32(column2) - start;
+        atomicOr(&live_bits[2u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (column2 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 4u);
+      }
+      if (i + 128 < stop2) {
+        column2 = block_columns[mask_row2 * params.columns + u32(i + 128)];
+      }
+    }
+    for (var i = begin3 + i32(lane); i < stop3; i += 128) {
+      if (column3 >= i32(start) && column3 <= last && column3 < i32(start + 32u)) {
+        let bit = u32(column3) - start;
+        atomicOr(&live_bits[3u + bit / 32u], 1u << (bit % 32u));
+      }
+      if (column3 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 8u);
+      }
+      if (i + 128 < stop3) {
+        column3 = block_columns[mask_row3 * params.columns + u32(i + 128)];
+      }
+    }
+    workgroupBarrier();
+    // Every subgroup counts all words, so that nothing waits for one of them.
+    var count = 0u;
+    for (var word = subgroup_lane; word < 1u; word += subgroup_size) {
+      count += countOneBits(union_bits(word));
+    }
+    let blocks = subgroupAdd(count);
+    // This split's share, in chunks of 128 keys, and the blocks that it touches.
+    let keys = blocks * 32u;
+    let chunks = (keys + 127u) / 128u;
+    let first_chunk = split * chunks / 1u;
+    let last_chunk = (split + 1u) * chunks / 1u;
+    let first_block = first_chunk * 128u / 32u;
+    let last_block = min((last_chunk * 128u + 31u) / 32u, blocks);
+    var seen = 0u;
+    for (var first = 0u; first < 1u; first += subgroup_size) {
+      let word = first + subgroup_lane;
+      let bits = select(0u, union_bits(min(word, 0u)), word < 1u);
+      let before = seen + subgroupExclusiveAdd(countOneBits(bits));
+      seen += subgroupAdd(countOneBits(bits));
+      // A lane per block of a word that this split touches; words go around the subgroups.
+      for (var source = subgroup; source < min(subgroup_size, 1u - first); source += 128u / subgroup_size) {
+        let word_bits = subgroupShuffle(bits, source);
+        let word_before = subgroupShuffle(before, source);
+        if (word_before < last_block && word_before + countOneBits(word_bits) > first_block) {
+          for (var bit = subgroup_lane; bit < 32u; bit += subgroup_size) {
+            let ordinal = word_before + countOneBits(word_bits & ((1u << bit) - 1u));
+            if (((word_bits >> bit) & 1u) != 0u && ordinal >= first_block && ordinal < last_block) {
+              live_list[ordinal - first_block] = (start + (first + source) * 32u + bit) | (((atomicLoad(&live_bits[0u + first + source]) >> bit) & 1u) << 24u) | (((atomicLoad(&live_bits[1u + first + source]) >> bit) & 1u) << 25u) | (((atomicLoad(&live_bits[2u + first + source]) >> bit) & 1u) << 26u) | (((atomicLoad(&live_bits[3u + first + source]) >> bit) & 1u) << 27u);
+            }
+          }
+        }
+      }
+    }
+    workgroupBarrier();
+    if (window == 0u && takes_new) {
+      let heads_with_new = select(0u, atomicLoad(&diagonal_heads), position < span.y && group == 0u);
+      {
+        let valid0 = (heads_with_new & 1u) != 0u;
         var score0 = 0.0;
-        score0 += dot(q0_0[0], key0_0[0]) + dot(q0_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
@@ -203,23 +318,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         max0 = top;
         let weight0 = exp2(score0 - top);
         total0 = total0 * factor + weight0;
-        sum0_0 = sum0_0 * factor + value0_0 * weight0;
+        sum0_0 = sum0_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
 }
-    {
-      // Whether head 1 lists the diagonal block.
-      let mask_row = (first_head + 1u) % params.layouts;
-      let pointers = mask_row * (params.blocks + 1u) + block_row;
-      let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-      let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-      var listed = 0u;
-      for (var i = begin + i32(group_lane); i < stop; i += 4) {
-        listed |= u32(block_columns[mask_row * params.columns + u32(i)] == i32(diagonal));
-      }
-      listed |= subgroupShuffleXor(listed, 1u);
-      listed |= subgroupShuffleXor(listed, 2u);
-      let valid0 = listed != 0u && position < span.y && group == 0u;
+      {
+        let valid0 = (heads_with_new & 2u) != 0u;
         var score0 = 0.0;
-        score0 += dot(q1_0[0], key0_0[0]) + dot(q1_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
@@ -228,23 +335,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         max1 = top;
         let weight0 = exp2(score0 - top);
         total1 = total1 * factor + weight0;
-        sum1_0 = sum1_0 * factor + value0_0 * weight0;
+        sum1_0 = sum1_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
 }
-    {
-      // Whether head 2 lists the diagonal block.
-      let mask_row = (first_head + 2u) % params.layouts;
-      let pointers = mask_row * (params.blocks + 1u) + block_row;
-      let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-      let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-      var listed = 0u;
-      for (var i = begin + i32(group_lane); i < stop; i += 4) {
-        listed |= u32(block_columns[mask_row * params.columns + u32(i)] == i32(diagonal));
-      }
-      listed |= subgroupShuffleXor(listed, 1u);
-      listed |= subgroupShuffleXor(listed, 2u);
-      let valid0 = listed != 0u && position < span.y && group == 0u;
+      {
+        let valid0 = (heads_with_new & 4u) != 0u;
         var score0 = 0.0;
-        score0 += dot(q2_0[0], key0_0[0]) + dot(q2_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
@@ -253,23 +352,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         max2 = top;
         let weight0 = exp2(score0 - top);
         total2 = total2 * factor + weight0;
-        sum2_0 = sum2_0 * factor + value0_0 * weight0;
+        sum2_0 = sum2_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
 }
-    {
-      // Whether head 3 lists the diagonal block.
-      let mask_row = (first_head + 3u) % params.layouts;
-      let pointers = mask_row * (params.blocks + 1u) + block_row;
-      let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-      let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-      var listed = 0u;
-      for (var i = begin + i32(group_lane); i < stop; i += 4) {
-        listed |= u32(block_columns[mask_row * params.columns + u32(i)] == i32(diagonal));
-      }
-      listed |= subgroupShuffleXor(listed, 1u);
-      listed |= subgroupShuffleXor(listed, 2u);
-      let valid0 = listed != 0u && position < span.y && group == 0u;
+      {
+        let valid0 = (heads_with_new & 8u) != 0u;
         var score0 = 0.0;
-        score0 += dot(q3_0[0], key0_0[0]) + dot(q3_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
@@ -278,77 +369,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         max3 = top;
         let weight0 = exp2(score0 - top);
         total3 = total3 * factor + weight0;
-        sum3_0 = sum3_0 * factor + value0_0 * weight0;
+        sum3_0 = sum3_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
 }
-  }
-
-  let windows = select(min(block_row, (max(end, 1u) - 1u) / 32u) / 32u + 1u, 0u, end == 0u);
-  for (var window = 0u; window < windows; window++) {
-    // The union of the heads' live blocks, as bits per head: lists are sets, in any order.
-    let start = window * 32u;
-    for (var i = lane; i < 4u; i += 256u) {
-      atomicStore(&live_bits[i], 0u);
     }
-    workgroupBarrier();
-    let last = i32(min(block_row, (end - 1u) / 32u));
-    for (var h = 0u; h < 4u; h++) {
-      let mask_row = (first_head + h) % params.layouts;
-      let pointers = mask_row * (params.blocks + 1u) + block_row;
-      let begin = clamp(block_rows[pointers], 0, i32(params.columns));
-      let stop = clamp(block_rows[pointers + 1u], 0, i32(params.columns));
-      for (var i = begin + i32(lane); i < stop; i += 256) {
-        let column = block_columns[mask_row * params.columns + u32(i)];
-        if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
-          let bit = u32(column) - start;
-          atomicOr(&live_bits[h * 1u + bit / 32u], 1u << (bit % 32u));
-        }
-      }
-    }
-    workgroupBarrier();
-    // Blocks before each word.
-    if (subgroup == 0u) {
-      var seen = 0u;
-      for (var first = 0u; first < 1u; first += subgroup_size) {
-        let word = first + subgroup_lane;
-        let count = select(0u, countOneBits(union_bits(min(word, 0u))), word < 1u);
-        let before = subgroupExclusiveAdd(count);
-        if (word < 1u) {
-          word_counts[word] = seen + before;
-        }
-        seen += subgroupAdd(count);
-      }
-      if (subgroup_lane == 0u) {
-        live_count = seen;
-      }
-    }
-    let blocks = workgroupUniformLoad(&live_count);
-    // This split's share, in chunks of 256 keys, and the blocks that it touches.
-    let keys = blocks * 32u;
-    let chunks = (keys + 255u) / 256u;
-    let share = (chunks + 0u) / 1u;
-    let first_chunk = min(split * share, chunks);
-    let last_chunk = min(first_chunk + share, chunks);
-    let first_block = first_chunk * 256u / 32u;
-    let last_block = min((last_chunk * 256u + 31u) / 32u, blocks);
-    for (var word = lane; word < 1u; word += 256u) {
-      var ordinal = word_counts[word];
-      var bits = union_bits(word);
-      if (ordinal < last_block && ordinal + countOneBits(bits) > first_block) {
-        while (bits != 0u) {
-          let bit = firstTrailingBit(bits);
-          bits &= bits - 1u;
-          if (ordinal >= first_block && ordinal < last_block) {
-            live_list[ordinal - first_block] = (start + word * 32u + bit) | (((atomicLoad(&live_bits[0u + word]) >> bit) & 1u) << 24u) | (((atomicLoad(&live_bits[1u + word]) >> bit) & 1u) << 25u) | (((atomicLoad(&live_bits[2u + word]) >> bit) & 1u) << 26u) | (((atomicLoad(&live_bits[3u + word]) >> bit) & 1u) << 27u);
-          }
-          ordinal++;
-        }
-      }
-    }
-    workgroupBarrier();
-
     for (var chunk = first_chunk; chunk < last_chunk; chunk++) {
       // A group takes neighbouring keys, all of one block.
-      let listed = chunk * 256u + group * 4u;
+      let listed = chunk * 128u + group * 4u;
       var entry = 0u;
       if (listed < keys) {
         entry = live_list[listed / 32u - first_block];
@@ -362,56 +388,100 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       let at2 = cache_head + min(key_start + 2u, end - 1u) * 3u;
       let valid3 = key_start + 3u < end;
       let at3 = cache_head + min(key_start + 3u, end - 1u) * 3u;
-      var key0_0 = mat2x4<f32>();
+      var key0_0_w0 = vec4<u32>();
       if (has0) {
-        key0_0 = load_past_key(at0 + octet0);
+        key0_0_w0 = past_key[2u * (at0 + octet0) + 0u];
       }
-      var key1_0 = mat2x4<f32>();
+      var key0_0_w1 = vec4<u32>();
       if (has0) {
-        key1_0 = load_past_key(at1 + octet0);
+        key0_0_w1 = past_key[2u * (at0 + octet0) + 1u];
       }
-      var key2_0 = mat2x4<f32>();
+      var key1_0_w0 = vec4<u32>();
       if (has0) {
-        key2_0 = load_past_key(at2 + octet0);
+        key1_0_w0 = past_key[2u * (at1 + octet0) + 0u];
       }
-      var key3_0 = mat2x4<f32>();
+      var key1_0_w1 = vec4<u32>();
       if (has0) {
-        key3_0 = load_past_key(at3 + octet0);
+        key1_0_w1 = past_key[2u * (at1 + octet0) + 1u];
       }
-      var value0_0 = mat2x4<f32>();
+      var key2_0_w0 = vec4<u32>();
       if (has0) {
-        value0_0 = load_past_value(at0 + octet0);
+        key2_0_w0 = past_key[2u * (at2 + octet0) + 0u];
       }
-      var value1_0 = mat2x4<f32>();
+      var key2_0_w1 = vec4<u32>();
       if (has0) {
-        value1_0 = load_past_value(at1 + octet0);
+        key2_0_w1 = past_key[2u * (at2 + octet0) + 1u];
       }
-      var value2_0 = mat2x4<f32>();
+      var key3_0_w0 = vec4<u32>();
       if (has0) {
-        value2_0 = load_past_value(at2 + octet0);
+        key3_0_w0 = past_key[2u * (at3 + octet0) + 0u];
       }
-      var value3_0 = mat2x4<f32>();
+      var key3_0_w1 = vec4<u32>();
       if (has0) {
-        value3_0 = load_past_value(at3 + octet0);
+        key3_0_w1 = past_key[2u * (at3 + octet0) + 1u];
+      }
+      var value0_0_w0 = vec4<u32>();
+      if (has0) {
+        value0_0_w0 = past_value[2u * (at0 + octet0) + 0u];
+      }
+      var value0_0_w1 = vec4<u32>();
+      if (has0) {
+        value0_0_w1 = past_value[2u * (at0 + octet0) + 1u];
+      }
+      var value1_0_w0 = vec4<u32>();
+      if (has0) {
+        value1_0_w0 = past_value[2u * (at1 + octet0) + 0u];
+      }
+      var value1_0_w1 = vec4<u32>();
+      if (has0) {
+        value1_0_w1 = past_value[2u * (at1 + octet0) + 1u];
+      }
+      var value2_0_w0 = vec4<u32>();
+      if (has0) {
+        value2_0_w0 = past_value[2u * (at2 + octet0) + 0u];
+      }
+      var value2_0_w1 = vec4<u32>();
+      if (has0) {
+        value2_0_w1 = past_value[2u * (at2 + octet0) + 1u];
+      }
+      var value3_0_w0 = vec4<u32>();
+      if (has0) {
+        value3_0_w0 = past_value[2u * (at3 + octet0) + 0u];
+      }
+      var value3_0_w1 = vec4<u32>();
+      if (has0) {
+        value3_0_w1 = past_value[2u * (at3 + octet0) + 1u];
       }
       if ((entry & 16777216u) != 0u) {
         var score0 = 0.0;
-        score0 += dot(q0_0[0], key0_0[0]) + dot(q0_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
         var score1 = 0.0;
-        score1 += dot(q0_0[0], key1_0[0]) + dot(q0_0[1], key1_0[1]);
+        {
+          let key = octet_of(key1_0_w0, key1_0_w1);
+          score1 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        }
         score1 += subgroupShuffleXor(score1, 1u);
         score1 += subgroupShuffleXor(score1, 2u);
         score1 = select(kMasked, score1, valid1);
         var score2 = 0.0;
-        score2 += dot(q0_0[0], key2_0[0]) + dot(q0_0[1], key2_0[1]);
+        {
+          let key = octet_of(key2_0_w0, key2_0_w1);
+          score2 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        }
         score2 += subgroupShuffleXor(score2, 1u);
         score2 += subgroupShuffleXor(score2, 2u);
         score2 = select(kMasked, score2, valid2);
         var score3 = 0.0;
-        score3 += dot(q0_0[0], key3_0[0]) + dot(q0_0[1], key3_0[1]);
+        {
+          let key = octet_of(key3_0_w0, key3_0_w1);
+          score3 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        }
         score3 += subgroupShuffleXor(score3, 1u);
         score3 += subgroupShuffleXor(score3, 2u);
         score3 = select(kMasked, score3, valid3);
@@ -423,26 +493,38 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let weight2 = exp2(score2 - top);
         let weight3 = exp2(score3 - top);
         total0 = total0 * factor + weight0 + weight1 + weight2 + weight3;
-        sum0_0 = sum0_0 * factor + value0_0 * weight0 + value1_0 * weight1 + value2_0 * weight2 + value3_0 * weight3;
+        sum0_0 = sum0_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
 }
       if ((entry & 33554432u) != 0u) {
         var score0 = 0.0;
-        score0 += dot(q1_0[0], key0_0[0]) + dot(q1_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
         var score1 = 0.0;
-        score1 += dot(q1_0[0], key1_0[0]) + dot(q1_0[1], key1_0[1]);
+        {
+          let key = octet_of(key1_0_w0, key1_0_w1);
+          score1 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        }
         score1 += subgroupShuffleXor(score1, 1u);
         score1 += subgroupShuffleXor(score1, 2u);
         score1 = select(kMasked, score1, valid1);
         var score2 = 0.0;
-        score2 += dot(q1_0[0], key2_0[0]) + dot(q1_0[1], key2_0[1]);
+        {
+          let key = octet_of(key2_0_w0, key2_0_w1);
+          score2 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        }
         score2 += subgroupShuffleXor(score2, 1u);
         score2 += subgroupShuffleXor(score2, 2u);
         score2 = select(kMasked, score2, valid2);
         var score3 = 0.0;
-        score3 += dot(q1_0[0], key3_0[0]) + dot(q1_0[1], key3_0[1]);
+        {
+          let key = octet_of(key3_0_w0, key3_0_w1);
+          score3 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        }
         score3 += subgroupShuffleXor(score3, 1u);
         score3 += subgroupShuffleXor(score3, 2u);
         score3 = select(kMasked, score3, valid3);
@@ -454,26 +536,38 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let weight2 = exp2(score2 - top);
         let weight3 = exp2(score3 - top);
         total1 = total1 * factor + weight0 + weight1 + weight2 + weight3;
-        sum1_0 = sum1_0 * factor + value0_0 * weight0 + value1_0 * weight1 + value2_0 * weight2 + value3_0 * weight3;
+        sum1_0 = sum1_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
 }
       if ((entry & 67108864u) != 0u) {
         var score0 = 0.0;
-        score0 += dot(q2_0[0], key0_0[0]) + dot(q2_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
         var score1 = 0.0;
-        score1 += dot(q2_0[0], key1_0[0]) + dot(q2_0[1], key1_0[1]);
+        {
+          let key = octet_of(key1_0_w0, key1_0_w1);
+          score1 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        }
         score1 += subgroupShuffleXor(score1, 1u);
         score1 += subgroupShuffleXor(score1, 2u);
         score1 = select(kMasked, score1, valid1);
         var score2 = 0.0;
-        score2 += dot(q2_0[0], key2_0[0]) + dot(q2_0[1], key2_0[1]);
+        {
+          let key = octet_of(key2_0_w0, key2_0_w1);
+          score2 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        }
         score2 += subgroupShuffleXor(score2, 1u);
         score2 += subgroupShuffleXor(score2, 2u);
         score2 = select(kMasked, score2, valid2);
         var score3 = 0.0;
-        score3 += dot(q2_0[0], key3_0[0]) + dot(q2_0[1], key3_0[1]);
+        {
+          let key = octet_of(key3_0_w0, key3_0_w1);
+          score3 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        }
         score3 += subgroupShuffleXor(score3, 1u);
         score3 += subgroupShuffleXor(score3, 2u);
         score3 = select(kMasked, score3, valid3);
@@ -485,26 +579,38 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let weight2 = exp2(score2 - top);
         let weight3 = exp2(score3 - top);
         total2 = total2 * factor + weight0 + weight1 + weight2 + weight3;
-        sum2_0 = sum2_0 * factor + value0_0 * weight0 + value1_0 * weight1 + value2_0 * weight2 + value3_0 * weight3;
+        sum2_0 = sum2_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
 }
       if ((entry & 134217728u) != 0u) {
         var score0 = 0.0;
-        score0 += dot(q3_0[0], key0_0[0]) + dot(q3_0[1], key0_0[1]);
+        {
+          let key = octet_of(key0_0_w0, key0_0_w1);
+          score0 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+        }
         score0 += subgroupShuffleXor(score0, 1u);
         score0 += subgroupShuffleXor(score0, 2u);
         score0 = select(kMasked, score0, valid0);
         var score1 = 0.0;
-        score1 += dot(q3_0[0], key1_0[0]) + dot(q3_0[1], key1_0[1]);
+        {
+          let key = octet_of(key1_0_w0, key1_0_w1);
+          score1 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+        }
         score1 += subgroupShuffleXor(score1, 1u);
         score1 += subgroupShuffleXor(score1, 2u);
         score1 = select(kMasked, score1, valid1);
         var score2 = 0.0;
-        score2 += dot(q3_0[0], key2_0[0]) + dot(q3_0[1], key2_0[1]);
+        {
+          let key = octet_of(key2_0_w0, key2_0_w1);
+          score2 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+        }
         score2 += subgroupShuffleXor(score2, 1u);
         score2 += subgroupShuffleXor(score2, 2u);
         score2 = select(kMasked, score2, valid2);
         var score3 = 0.0;
-        score3 += dot(q3_0[0], key3_0[0]) + dot(q3_0[1], key3_0[1]);
+        {
+          let key = octet_of(key3_0_w0, key3_0_w1);
+          score3 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+        }
         score3 += subgroupShuffleXor(score3, 1u);
         score3 += subgroupShuffleXor(score3, 2u);
         score3 = select(kMasked, score3, valid3);
@@ -516,109 +622,101 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let weight2 = exp2(score2 - top);
         let weight3 = exp2(score3 - top);
         total3 = total3 * factor + weight0 + weight1 + weight2 + weight3;
-        sum3_0 = sum3_0 * factor + value0_0 * weight0 + value1_0 * weight1 + value2_0 * weight2 + value3_0 * weight3;
+        sum3_0 = sum3_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
 }
     }
     workgroupBarrier();
   }
 
-  // Merge the groups.
-  if (group_lane == 0u) {
-    group_max[0u + group] = max0;
-    group_sum[0u + group] = total0;
-    group_max[64u + group] = max1;
-    group_sum[64u + group] = total1;
-    group_max[128u + group] = max2;
-    group_sum[128u + group] = total2;
-    group_max[192u + group] = max3;
-    group_sum[192u + group] = total3;
+  // Merge the groups: those of a subgroup by shuffles, then the subgroups through workgroup memory.
+  let part = group / 1u;
+  let speaks = true;
+  if (speaks && group_lane == 0u) {
+    part_max[0u + part] = max0;
+    part_sum[0u + part] = total0;
+    part_max[32u + part] = max1;
+    part_sum[32u + part] = total1;
+    part_max[64u + part] = max2;
+    part_sum[64u + part] = total2;
+    part_max[96u + part] = max3;
+    part_sum[96u + part] = total3;
   }
   workgroupBarrier();
   {
     var top = kUnset;
-    for (var g = 0u; g < 64u; g++) {
-      top = max(top, group_max[0u + g]);
+    for (var p = 0u; p < 32u; p++) {
+      top = max(top, part_max[0u + p]);
     }
     let factor = exp2(max0 - top);
-    merged[group * 4u + octet0] = sum0_0 * factor;
-    workgroupBarrier();
-    var total = 0.0;
-    for (var g = 0u; g < 64u; g++) {
-      total += group_sum[0u + g] * exp2(group_max[0u + g] - top);
-    }
-    let real = true;
-    for (var octet = lane; octet < 3u && real; octet += 256u) {
-      var sum = merged[octet];
-      for (var g = 1u; g < 64u; g++) {
-        sum += merged[g * 4u + octet];
-      }
-      store_output((item * 4u + first_head + 0u) * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
+    if (speaks) {
+      merged[(0u + part) * 4u + octet0] = sum0_0 * factor;
     }
   }
-  workgroupBarrier();
   {
     var top = kUnset;
-    for (var g = 0u; g < 64u; g++) {
-      top = max(top, group_max[64u + g]);
+    for (var p = 0u; p < 32u; p++) {
+      top = max(top, part_max[32u + p]);
     }
     let factor = exp2(max1 - top);
-    merged[group * 4u + octet0] = sum1_0 * factor;
-    workgroupBarrier();
+    if (speaks) {
+      merged[(32u + part) * 4u + octet0] = sum1_0 * factor;
+    }
+  }
+  workgroupBarrier();
+  for (var i = lane; i < 6u; i += 128u) {
+    let h = i / 3u;
+    let octet = i % 3u;
+    var top = kUnset;
+    for (var p = 0u; p < 32u; p++) {
+      top = max(top, part_max[(0u + h) * 32u + p]);
+    }
     var total = 0.0;
-    for (var g = 0u; g < 64u; g++) {
-      total += group_sum[64u + g] * exp2(group_max[64u + g] - top);
+    var sum = mat2x4<f32>();
+    for (var p = 0u; p < 32u; p++) {
+      let at = (0u + h) * 32u + p;
+      total += part_sum[at] * exp2(part_max[at] - top);
+      sum += merged[(h * 32u + p) * 4u + octet];
     }
-    let real = true;
-    for (var octet = lane; octet < 3u && real; octet += 256u) {
-      var sum = merged[octet];
-      for (var g = 1u; g < 64u; g++) {
-        sum += merged[g * 4u + octet];
-      }
-      store_output((item * 4u + first_head + 1u) * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
-    }
+    let head = item * 4u + first_head + 0u + h;
+    store_output(head * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
   }
   workgroupBarrier();
   {
     var top = kUnset;
-    for (var g = 0u; g < 64u; g++) {
-      top = max(top, group_max[128u + g]);
+    for (var p = 0u; p < 32u; p++) {
+      top = max(top, part_max[64u + p]);
     }
     let factor = exp2(max2 - top);
-    merged[group * 4u + octet0] = sum2_0 * factor;
-    workgroupBarrier();
-    var total = 0.0;
-    for (var g = 0u; g < 64u; g++) {
-      total += group_sum[128u + g] * exp2(group_max[128u + g] - top);
+    if (speaks) {
+      merged[(0u + part) * 4u + octet0] = sum2_0 * factor;
     }
-    let real = true;
-    for (var octet = lane; octet < 3u && real; octet += 256u) {
-      var sum = merged[octet];
-      for (var g = 1u; g < 64u; g++) {
-        sum += merged[g * 4u + octet];
-      }
-      store_output((item * 4u + first_head + 2u) * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
+  }
+  {
+    var top = kUnset;
+    for (var p = 0u; p < 32u; p++) {
+      top = max(top, part_max[96u + p]);
+    }
+    let factor = exp2(max3 - top);
+    if (speaks) {
+      merged[(32u + part) * 4u + octet0] = sum3_0 * factor;
     }
   }
   workgroupBarrier();
-  {
+  for (var i = lane; i < 6u; i += 128u) {
+    let h = i / 3u;
+    let octet = i % 3u;
     var top = kUnset;
-    for (var g = 0u; g < 64u; g++) {
-      top = max(top, group_max[192u + g]);
+    for (var p = 0u; p < 32u; p++) {
+      top = max(top, part_max[(2u + h) * 32u + p]);
     }
-    let factor = exp2(max3 - top);
-    merged[group * 4u + octet0] = sum3_0 * factor;
-    workgroupBarrier();
     var total = 0.0;
-    for (var g = 0u; g < 64u; g++) {
-      total += group_sum[192u + g] * exp2(group_max[192u + g] - top);
+    var sum = mat2x4<f32>();
+    for (var p = 0u; p < 32u; p++) {
+      let at = (2u + h) * 32u + p;
+      total += part_sum[at] * exp2(part_max[at] - top);
+      sum += merged[(h * 32u + p) * 4u + octet];
     }
-    let real = true;
-    for (var octet = lane; octet < 3u && real; octet += 256u) {
-      var sum = merged[octet];
-      for (var g = 1u; g < 64u; g++) {
-        sum += merged[g * 4u + octet];
-      }
-      store_output((item * 4u + first_head + 3u) * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
-    }
+    let head = item * 4u + first_head + 2u + h;
+    store_output(head * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
   }
 }
