@@ -5,6 +5,7 @@
 //   cold adapter                      what everything runs on
 //   cold plan PACKAGE FILE            writes what the bare program needs
 //   cold ours PACKAGE                 one row norm of 1 x 4096; prints the first number
+//   cold ahead PACKAGE                the same, the package opened while the device is made
 //   cold bare FILE
 //   cold pipelines PACKAGE FOLDER     microseconds of 12 pipelines: by the library, then by bare
 //   calls on the same kind of device
@@ -16,7 +17,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -49,6 +52,14 @@ int write_plan(const char* package, const char* file) {
     return std::fputs("the plan has several passes\n", stderr), 1;
   const wgk::PlanPass& pass = plan->passes[0];
   std::ofstream out(file, std::ios::binary);
+  // Features that this very text enables; the bare program asks for nothing else.
+  std::vector<std::string_view> features;
+  for (const std::string_view name : {"shader-f16", "subgroups"}) {
+    if (std::ranges::find(plan->features, name) != plan->features.end()) features.push_back(name);
+  }
+  out << features.size();
+  for (const std::string_view name : features) out << ' ' << name;
+  out << '\n';
   out << pass.bindings.size() << ' ' << pass.dispatch[0] << ' ' << pass.dispatch[1] << ' '
       << pass.dispatch[2] << '\n';
   for (const wgk::PlanBinding& binding : pass.bindings) {
@@ -65,9 +76,13 @@ int write_plan(const char* package, const char* file) {
   return 0;
 }
 
-int ours(const char* package) {
+// `ahead`: the package is opened while the device is made, which needs nothing but a thread.
+int ours(const char* package, bool ahead) {
+  std::future<wgk::Result<wgk::Package>> opened =
+      std::async(ahead ? std::launch::async : std::launch::deferred,
+                 [package] { return wgk::Package::open(package); });
   const wgk::Runtime runtime = need(wgk::Runtime::create());
-  const wgk::Kernel norm = need(runtime.load(package));
+  const wgk::Kernel norm = need(runtime.load(need(opened.get())));
   const std::vector<float> row(kHidden, 1.0F);
   const wgk::CallResult result = need(norm.call({{"inputT", wgk::HostTensor(row, {1, kHidden})},
                                                  {"skipT", wgk::HostTensor(row, {1, kHidden})},
@@ -82,9 +97,9 @@ struct BareDevice {
   WGPUInstance instance = nullptr;
   WGPUDevice device = nullptr;
 
-  // `needs`: the features, limits, toggles and cache hooks to make it with; none: what a plain
+  // `needs`: the features, limits, toggles and cache hooks to make it with; null: what a plain
   // program asks for.
-  explicit BareDevice(wgk::DeviceNeeds* needs = nullptr) {
+  explicit BareDevice(wgk::DeviceNeeds* needs, std::span<const WGPUFeatureName> features = {}) {
     const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
     WGPUInstanceDescriptor wanted = WGPU_INSTANCE_DESCRIPTOR_INIT;
     wanted.requiredFeatureCount = 1;
@@ -98,6 +113,11 @@ struct BareDevice {
     found.userdata1 = &adapter;
     wait(wgpuInstanceRequestAdapter(instance, nullptr, found));
     WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
+    descriptor.requiredFeatures = features.data();
+    descriptor.requiredFeatureCount = features.size();
+    WGPULimits most = WGPU_LIMITS_INIT;
+    wgpuAdapterGetLimits(adapter, &most);
+    descriptor.requiredLimits = &most;
     if (needs != nullptr && !needs->add_to(adapter, descriptor)) std::exit(1);
     WGPURequestDeviceCallbackInfo made = WGPU_REQUEST_DEVICE_CALLBACK_INFO_INIT;
     made.mode = WGPUCallbackMode_WaitAnyOnly;
@@ -156,6 +176,10 @@ int bare(const char* file) {
   std::ifstream in(file, std::ios::binary);
   std::size_t count = 0;
   std::uint32_t x = 0, y = 0, z = 0;
+  std::vector<WGPUFeatureName> features;
+  in >> count;
+  for (std::string name; features.size() < count && in >> name;)
+    features.push_back(name == "subgroups" ? WGPUFeatureName_Subgroups : WGPUFeatureName_ShaderF16);
   in >> count >> x >> y >> z;
   std::string line;
   std::getline(in, line);
@@ -170,7 +194,8 @@ int bare(const char* file) {
   }
   const std::string wgsl((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
 
-  const BareDevice bare_device;
+  const BareDevice bare_device(nullptr, features);
+  if (bare_device.device == nullptr) return std::fputs("no device\n", stderr), 1;
   WGPUDevice device = bare_device.device;
   WGPUQueue queue = wgpuDeviceGetQueue(device);
   WGPUBindGroupLayout layout = nullptr;
@@ -200,6 +225,7 @@ int bare(const char* file) {
     }
   }
   bare_device.wait(building);
+  if (pipeline == nullptr) return std::fputs("the text did not compile\n", stderr), 1;
   WGPUBindGroupDescriptor group = WGPU_BIND_GROUP_DESCRIPTOR_INIT;
   group.layout = layout;
   group.entryCount = entries.size();
@@ -232,8 +258,13 @@ int bare(const char* file) {
 std::vector<wgk::Signature> many_signatures() {
   std::vector<wgk::Signature> list;
   for (const wgk::DType dtype : {wgk::DType::f32, wgk::DType::f16}) {
-    for (const std::int64_t hidden : {64, 100, 577, 1024, 3001, 4096, 8192})
+    for (const std::int64_t hidden : {64, 100, 577, 1024, 3001, 4096, 8192}) {
       list.push_back(signature(dtype, 300, hidden));
+      list.push_back(signature(dtype, 300, hidden));
+      list.back().outputs = {"outputT", "residualT"};
+      list.push_back(list.back());
+      list.back().inputs.push_back({.name = "biasT", .dtype = dtype, .shape = {hidden}});
+    }
   }
   return list;
 }
@@ -293,11 +324,12 @@ int main(int count, char** arguments) {
     std::printf("%s (%s)\n", adapter.name.c_str(), adapter.driver.c_str());
     return 0;
   }
-  if (mode == "ours" && count == 3) return ours(arguments[2]);
+  if ((mode == "ours" || mode == "ahead") && count == 3) return ours(arguments[2], mode == "ahead");
   if (mode == "bare" && count == 3) return bare(arguments[2]);
   if (mode == "pipelines" && count == 4) return pipelines(arguments[2], arguments[3]);
   return std::fputs(
-             "usage: cold adapter | plan PACKAGE FILE | ours PACKAGE | bare FILE | pipelines "
+             "usage: cold adapter | plan PACKAGE FILE | ours PACKAGE | ahead PACKAGE | bare FILE | "
+             "pipelines "
              "PACKAGE FOLDER\n",
              stderr),
          2;

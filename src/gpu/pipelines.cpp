@@ -72,14 +72,20 @@ struct Pipelines::Entry {
   }
 };
 
+// A fresh entry comes back locked: before anybody else can see it, and always before the table.
 std::shared_ptr<Pipelines::Entry> Pipelines::find_or_add(const PlanPass& pass, bool& ours) {
   const std::vector<BindingType> types = types_of(pass);
-  std::vector<std::shared_ptr<Entry>>& bucket = entries_[pass.key];
-  for (const std::shared_ptr<Entry>& entry : bucket) {
-    if (entry->same(pass, types)) {
+  const auto find = [&]() -> std::shared_ptr<Entry> {
+    for (const std::shared_ptr<Entry>& entry : entries_[pass.key]) {
+      if (!entry->same(pass, types)) continue;
       ++stats_.hits;
       return entry;
     }
+    return nullptr;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto known = find()) return known;
   }
   auto entry = std::make_shared<Entry>(device_);
   entry->wgsl = pass.wgsl;
@@ -87,8 +93,12 @@ std::shared_ptr<Pipelines::Entry> Pipelines::find_or_add(const PlanPass& pass, b
   entry->types = types;
   entry->label = pass.label;
   entry->key = pass.key;
-  bucket.push_back(entry);
+  std::unique_lock own(entry->mutex);
+  const std::lock_guard lock(mutex_);
+  if (auto known = find()) return known;  // somebody was faster
+  entries_[pass.key].push_back(entry);
   ours = true;
+  own.release();
   return entry;
 }
 
@@ -97,16 +107,11 @@ Result<Pipelines::Pending> Pipelines::start(std::span<const PlanPass* const> pas
   Pending pending;
   pending.owner_ = shared_from_this();
   std::vector<std::pair<std::shared_ptr<Entry>, std::unique_lock<std::mutex>>> missing;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const PlanPass* pass : passes) {
-      bool ours = false;
-      pending.entries_.push_back(find_or_add(*pass, ours));
-      // Locked before anybody else can see it.
-      if (ours)
-        missing.emplace_back(pending.entries_.back(),
-                             std::unique_lock(pending.entries_.back()->mutex));
-    }
+  for (const PlanPass* pass : passes) {
+    bool ours = false;
+    pending.entries_.push_back(find_or_add(*pass, ours));
+    const std::shared_ptr<Entry>& entry = pending.entries_.back();
+    if (ours) missing.emplace_back(entry, std::unique_lock(entry->mutex, std::adopt_lock));
   }
   for (const auto& [entry, lock] : missing) {
     entry->started = std::chrono::steady_clock::now();

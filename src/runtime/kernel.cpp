@@ -176,11 +176,15 @@ std::optional<std::size_t> find_tensor(const Plan& plan, const Package& package,
 }
 
 std::shared_ptr<const KernelSession> Kernel::Impl::at(const SessionRef& session) const {
+  // The old device may go with the last of these: not under the lock.
+  std::shared_ptr<const KernelSession> old;
+  std::map<const Plan*, PlanEntryRef> old_entries;
   const std::lock_guard lock(mutex);
   if (!current || current->session != session) {
+    old = std::move(current);
+    old_entries.swap(entries);
     current =
         std::make_shared<const KernelSession>(session, Planner(package.shared(), session->caps));
-    entries.clear();
   }
   return current;
 }

@@ -5,6 +5,7 @@
 
 #include "gpu/transfer.h"
 #include "gpu/wait.h"
+#include "package/package.h"
 #include "runtime/access.h"
 #include "runtime/kernel_impl.h"
 #include "runtime/tensor_impl.h"
@@ -261,8 +262,8 @@ Result<CallResult> Bound::run_and_read() const {
     if (!tensor) return std::unexpected(std::move(tensor.error()));
     parts.outputs.emplace_back(outputs[i]->port, std::move(*tensor));
   }
-  for (const PortInfo& port : impl_->prepared->kernel->package.outputs()) {
-    if (!port.upstream.empty()) parts.upstream.emplace_back(port.upstream, port.key);
+  for (const package::Port& port : impl_->prepared->kernel->package.shared()->manifest.outputs) {
+    if (!port.onnx.empty()) parts.upstream.emplace_back(port.onnx, port.key);
   }
   // Plans are shared; this one lives as long as the bound call that it names.
   parts.plan = std::shared_ptr<const Plan>(impl_->bound, &plan);
