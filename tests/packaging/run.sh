@@ -70,7 +70,7 @@ readelf -d "$library" >"$work/dynamic"
 grep -q 'SONAME.*libwgkernels\.so\.[0-9]' "$work/dynamic"
 
 # Whatever calls WebGPU goes through one table, which one file fills.
-if nm -A --undefined-only "$libdir"/libwgkernels_runtime.a "$libdir"/libwgkernels_c_static.a | grep ' U wgpu[A-Z]' | grep -v ':procs\.cpp\.o:'; then
+if grep -nE '\bwgpu[A-Z][A-Za-z]*\(' "$repo"/src/{gpu,runtime,capi}/*.{h,cpp} | grep -vE '/(procs|[a-z_]*(_test|_bench|_support))\.(cpp|h):'; then
   echo "only procs.cpp may name WebGPU functions" && exit 1
 fi
 
@@ -104,7 +104,7 @@ subdirectory=$(dirname "$build")/packaging
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 cmake -S "$here/subdirectory" -B "$subdirectory" -G Ninja -DWGK_SOURCE="$repo" -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" \
   -DCMAKE_CXX_FLAGS="$(cached CMAKE_CXX_FLAGS)" -DCMAKE_CXX_FLAGS_RELEASE="$(cached CMAKE_CXX_FLAGS_RELEASE)" \
-  -DWGK_WARNINGS_AS_ERRORS="$(cached WGK_WARNINGS_AS_ERRORS)" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_LINKER_TYPE=MOLD >/dev/null
+  -DWGK_WARNINGS_AS_ERRORS="$(cached WGK_WARNINGS_AS_ERRORS)" -DWGK_UNITY="$(cached WGK_UNITY)" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_LINKER_TYPE=MOLD >/dev/null
 cmake --build "$subdirectory" --target run -- -j2 >/dev/null
 "$subdirectory/run" "$package"
 
