@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gpu/names.h"
+#include "gpu/vulkan_driver.h"
 #include "gpu/wait.h"
 
 namespace wgk::gpu {
@@ -184,6 +185,8 @@ Result<std::vector<Adapter>> Instance::adapters(const std::string& backend) cons
   toggles.enabledToggles = enabled.data();
   std::vector<WGPUAdapter> handles;
   if (procs_.enumerate_adapters != nullptr) {
+    const VulkanDriver driver;
+    if (!driver.found() && (backend.empty() || backend == "vulkan")) return std::vector<Adapter>();
     options.nextInChain = &toggles.chain;
     handles = procs_.enumerate_adapters(handle_, &options);
   } else {

@@ -34,6 +34,13 @@ class Devices(ProgramTest):
                 self.assert_fails(done, NO_DEVICE, "device/none", "no such device")
 
 
+    def test_without_a_driver_only_the_error_is_printed(self):
+        done = self.wgk("devices", "--caps", "0", VK_DRIVER_FILES="/nonexistent", VK_ICD_FILENAMES="/nonexistent")
+        self.assert_fails(done, NO_DEVICE, "device/none", "found none")
+        self.assertNotIn("vkCreateInstance", done.err)
+        self.assertTrue(done.err.startswith("error[device/none]"), done.err)
+
+
 class Run(ProgramTest):
     def setUp(self):
         super().setUp()

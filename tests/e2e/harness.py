@@ -94,9 +94,13 @@ class ProgramTest(unittest.TestCase):
         self.build.mkdir(parents=True)
         self.write_package()
 
-    def wgk(self, *arguments, cwd=None):
+    def wgk(self, *arguments, cwd=None, **environment):
         command = [PROGRAM, *map(str, arguments)]
-        return Done(subprocess.run(command, cwd=cwd or self.folder, capture_output=True, text=True, timeout=120, check=False))
+        return Done(
+            subprocess.run(
+                command, cwd=cwd or self.folder, env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False
+            )
+        )
 
     def write_package(self, manifest=None, shader=SHADER, tests=None):
         (self.build / "manifest.json").write_text(json.dumps(manifest or MANIFEST))
