@@ -10,9 +10,10 @@
 
 namespace wgk::bench {
 
-// A case is worth guarding by its cost in "copied bytes": median seconds times the copy speed
-// between its own samples (else that of its run), so that a slower or busier machine of the same
-// kind does not look like a slower kernel.
+// A case is worth guarding by its cost in "copied bytes": its time times the copy speed between its
+// own samples (else that of its run), so that a slower machine of the same kind does not look like
+// a slower kernel. Both are of the fastest tenth of the samples, which other work on the machine
+// disturbs least.
 double copied_bytes(const Measurement& measurement, const Context& context);
 
 struct SlowDown {
@@ -36,8 +37,8 @@ struct CheckResult {
 CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
                           double tolerance = 0.10);
 
-// A baseline of repeats: of each case the repeat whose cost is the median; `old` measurements of
-// cases that were not measured now are kept.
+// A baseline of repeats: of each case the repeat that cost most, so that what varies from run to
+// run is no slow-down; `old` measurements of cases that were not measured now are kept.
 Report make_baseline(const std::vector<Report>& repeats, const Report& old);
 
 // File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the

@@ -44,8 +44,9 @@ struct Measurement {
   double bytes = 0, flops = 0;  // least any algorithm must move and compute
   std::string error;         // why it was not timed (wrong result, no device, ...); empty: it was
   double largest_error = 0;  // of the check before timing, in units of the tolerance
-  double copy_bytes_per_second = 0;  // read + write, between the samples of this one; 0: not taken
-  std::size_t clock_retries = 0;     // timings thrown away because the device's clocks had dropped
+  double copy_bytes_per_second =
+      0;  // read + write, the fastest tenth, between the samples of this one; 0: not taken
+  std::size_t clock_retries = 0;  // timings thrown away because the device's clocks had dropped
   std::optional<HostCosts> host;
 
   double bytes_per_second() const { return seconds.median > 0 ? bytes / seconds.median : 0; }

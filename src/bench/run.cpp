@@ -184,7 +184,7 @@ Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entrie
   for (std::size_t i = 0; i < measured.size(); ++i) {
     if (options_.copies) {
       measured[i].copy_bytes_per_second =
-          static_cast<double>(timer_.copied_bytes()) / summarize(timings.back().seconds).median;
+          static_cast<double>(timer_.copied_bytes()) / summarize(timings.back().seconds).p10;
     }
     measured[i].cold = cold;
     measured[i].seconds = summarize(timings[i].seconds);
