@@ -260,7 +260,7 @@ def host_section(report):
     """Files of benchmarks/host/run.py: the same commands by this library and by bare Dawn calls."""
     yield "### Host cost against bare Dawn\n"
     yield (f"{report['adapter']}, {report['date']}, {report['cpus']} CPU cores. The same commands on the same kind of device in the same run, by this library "
-           f"and by C calls of Dawn; medians of {report['repetitions']} interleaved repetitions (`benchmarks/host/run.py`).\n")
+           f"and by C calls of Dawn; medians of {report['repetitions']} interleaved repetitions (`benchmarks/host/run.py`).{' ' + report['note'] if report.get('note') else ''}\n")
     yield "| what | ours | bare | ours - bare | ours / bare | goal |\n| --- | --- | --- | --- | --- | --- |"
     for row in report["rows"]:
         unit = f" {row['unit']}" if row["unit"] else ""

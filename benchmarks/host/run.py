@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the host's side against bare Dawn in one run and writes a JSON result.
 
-usage: benchmarks/host/run.py BUILD_FOLDER [--repetitions N] [--min-time S] [--out FILE] [--kernels FOLDER] [--prefix "COMMAND WORDS"]
+usage: benchmarks/host/run.py BUILD_FOLDER [--repetitions N] [--min-time S] [--out FILE] [--kernels FOLDER] [--prefix "COMMAND WORDS"] [--note TEXT]
 
 BUILD_FOLDER/bin holds the programs `runtime_bench` and `cold`; `--prefix` is what they are started by.
 
@@ -68,6 +68,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--kernels", type=pathlib.Path, default=REPO / "kernels")
     parser.add_argument("--prefix", default="")
+    parser.add_argument("--note", default="", help="what a reader must know of the machine and the build")
     options = parser.parse_args()
     prefix = shlex.split(options.prefix)
     cold = [*prefix, options.build / "bin" / "cold"]
@@ -119,7 +120,7 @@ def main():
     if options.out:
         info = subprocess.run([*cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
         report = {"kind": "host", "machine": platform.machine(), "adapter": info, "date": time.strftime("%Y-%m-%d", time.gmtime()),
-                  "cpus": os.cpu_count(), "repetitions": options.repetitions, "rows": rows}
+                  "cpus": os.cpu_count(), "repetitions": options.repetitions, "note": options.note, "rows": rows}
         options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
