@@ -60,7 +60,7 @@ cmd_peers() {
   if "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then cuda=1; fi
   [ -n "$tag" ] || { if [ "$cuda" = 1 ]; then tag=h200; else tag=cpu; fi; }
   need peers
-  mkdir -p "$out" && out=$(readlink -f "$out") || die "cannot make the folder $out"
+  { mkdir -p "$out" && out=$(readlink -f "$out"); } || die "cannot make the folder $out"
   machine=$(uname -m)
   if [ "$ours" = 1 ]; then
     build release wgk || die "the program could not be built"
