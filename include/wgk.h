@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wgkernels in C: the same words as the C++ API with wgk_ in front. C99, C++ and foreign-function generators read it alike.
+ * wgkernels in C: the same words as the C++ API with wgk_ in front. C99, C++ and foreign-function
+ * generators read it alike.
  *
- * Every function that can fail returns a wgk_status and, where `error` is not null, stores an error object on failure that the
- * caller frees. Handles are opaque; each has a _free function that accepts null. Handles are cheap: they share what they
- * stand for. Strings are UTF-8 and end in a zero byte; strings that are given out are freed with wgk_string_free. Structs start
- * with their size (set by the _INIT macros), so that later versions can grow them. Functions may be called from any thread; one
- * handle object must not be freed while another thread uses it.
+ * Every function that can fail returns a wgk_status and, where `error` is not null, stores an error
+ * object on failure that the caller frees. Handles are opaque; each has a _free function that
+ * accepts null. Handles are cheap: they share what they stand for. Strings are UTF-8 and end in a
+ * zero byte; strings that are given out are freed with wgk_string_free. Structs start with their
+ * size (set by the _INIT macros), so that later versions can grow them. Functions may be called
+ * from any thread; one handle object must not be freed while another thread uses it.
  */
 #ifndef WGK_H_
 #define WGK_H_
@@ -74,7 +76,8 @@ typedef struct wgk_device_needs wgk_device_needs;
 
 /* ---- errors and strings ---- */
 
-/* Stable text "area/reason"; one line of facts; both with context and further errors. Valid until the error is freed. */
+/* Stable text "area/reason"; one line of facts; both with context and further errors. Valid until
+ * the error is freed. */
 WGK_API const char* wgk_error_code(const wgk_error* error);
 WGK_API const char* wgk_error_message(const wgk_error* error);
 WGK_API const char* wgk_error_text(const wgk_error* error);
@@ -104,7 +107,8 @@ typedef struct wgk_host_tensor {
   wgk_dtype dtype;
   const int64_t* shape;
   size_t rank;
-  wgk_dtype array; /* dtype of the array the data came from, where it differs; else WGK_DTYPE_DEFAULT */
+  wgk_dtype
+      array; /* dtype of the array the data came from, where it differs; else WGK_DTYPE_DEFAULT */
 } wgk_host_tensor;
 
 /* ---- runtimes ---- */
@@ -144,11 +148,27 @@ typedef struct wgk_runtime_options {
   struct WGPUInstanceImpl* instance;
 } wgk_runtime_options;
 
-#define WGK_RUNTIME_OPTIONS_INIT                                                                                    \
-  {                                                                                                                 \
-    sizeof(wgk_runtime_options), 1, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, false, false, false, NULL, NULL,      \
-        WGK_MODE_SAFE, false, NULL, NULL                                                                            \
-  }
+#define WGK_RUNTIME_OPTIONS_INIT \
+  {sizeof(wgk_runtime_options),  \
+   1,                            \
+   0,                            \
+   NULL,                         \
+   NULL,                         \
+   0,                            \
+   0,                            \
+   0,                            \
+   NULL,                         \
+   NULL,                         \
+   NULL,                         \
+   false,                        \
+   false,                        \
+   false,                        \
+   NULL,                         \
+   NULL,                         \
+   WGK_MODE_SAFE,                \
+   false,                        \
+   NULL,                         \
+   NULL}
 
 typedef struct wgk_runtime_stats {
   size_t struct_size; /* set by the caller */
@@ -165,18 +185,23 @@ typedef struct wgk_runtime_stats {
 
 /* A JSON list of all adapters, of one back end or (null) of all. */
 WGK_API wgk_status wgk_adapters(const char* backend, char** json, wgk_error** error);
-WGK_API wgk_status wgk_runtime_create(const wgk_runtime_options* options, wgk_runtime** runtime, wgk_error** error);
-WGK_API wgk_status wgk_runtime_adopt(const wgk_runtime_options* options, wgk_runtime** runtime, wgk_error** error);
+WGK_API wgk_status wgk_runtime_create(const wgk_runtime_options* options, wgk_runtime** runtime,
+                                      wgk_error** error);
+WGK_API wgk_status wgk_runtime_adopt(const wgk_runtime_options* options, wgk_runtime** runtime,
+                                     wgk_error** error);
 WGK_API void wgk_runtime_free(wgk_runtime* runtime);
 WGK_API wgk_status wgk_runtime_describe(const wgk_runtime* runtime, char** json, wgk_error** error);
 WGK_API struct WGPUDeviceImpl* wgk_runtime_device(const wgk_runtime* runtime);
 WGK_API struct WGPUQueueImpl* wgk_runtime_queue(const wgk_runtime* runtime);
 WGK_API struct WGPUInstanceImpl* wgk_runtime_instance(const wgk_runtime* runtime);
-WGK_API wgk_status wgk_runtime_get_stats(const wgk_runtime* runtime, wgk_runtime_stats* stats, wgk_error** error);
+WGK_API wgk_status wgk_runtime_get_stats(const wgk_runtime* runtime, wgk_runtime_stats* stats,
+                                         wgk_error** error);
 WGK_API uint64_t wgk_runtime_trim(const wgk_runtime* runtime);
 WGK_API void wgk_runtime_poll(const wgk_runtime* runtime);
-WGK_API wgk_status wgk_runtime_wait_idle(const wgk_runtime* runtime, uint64_t timeout_ns, wgk_error** error);
-/* False while the device is well; else the reason (to be freed) and how often the runtime was rebuilt before. */
+WGK_API wgk_status wgk_runtime_wait_idle(const wgk_runtime* runtime, uint64_t timeout_ns,
+                                         wgk_error** error);
+/* False while the device is well; else the reason (to be freed) and how often the runtime was
+ * rebuilt before. */
 WGK_API bool wgk_runtime_lost(const wgk_runtime* runtime, char** reason, uint64_t* generation);
 WGK_API wgk_status wgk_runtime_rebuild(const wgk_runtime* runtime, struct WGPUDeviceImpl* device,
                                        struct WGPUInstanceImpl* instance, wgk_error** error);
@@ -195,17 +220,20 @@ typedef struct wgk_device_needs_options {
   const char* cache_folder;
   wgk_proc get_proc_address;
 } wgk_device_needs_options;
-#define WGK_DEVICE_NEEDS_OPTIONS_INIT {sizeof(wgk_device_needs_options), 1, WGK_MODE_SAFE, NULL, NULL}
+#define WGK_DEVICE_NEEDS_OPTIONS_INIT \
+  {sizeof(wgk_device_needs_options), 1, WGK_MODE_SAFE, NULL, NULL}
 
 WGK_API wgk_status wgk_device_needs_create(const wgk_package* const* packages, size_t count,
-                                           const wgk_device_needs_options* options, wgk_device_needs** needs,
-                                           wgk_error** error);
+                                           const wgk_device_needs_options* options,
+                                           wgk_device_needs** needs, wgk_error** error);
 /* Keep it until the device is gone. */
 WGK_API void wgk_device_needs_free(wgk_device_needs* needs);
-WGK_API wgk_status wgk_device_needs_list(const wgk_device_needs* needs, char** json, wgk_error** error);
+WGK_API wgk_status wgk_device_needs_list(const wgk_device_needs* needs, char** json,
+                                         wgk_error** error);
 WGK_API bool wgk_device_needs_wants_unsafe_apis(const wgk_device_needs* needs);
 WGK_API wgk_status wgk_device_needs_add_to(wgk_device_needs* needs, struct WGPUAdapterImpl* adapter,
-                                           struct WGPUDeviceDescriptor* descriptor, wgk_error** error);
+                                           struct WGPUDeviceDescriptor* descriptor,
+                                           wgk_error** error);
 
 /* ---- tensors ---- */
 
@@ -214,12 +242,15 @@ typedef struct wgk_tensor_form {
   bool packed;       /* uint8, four to a word */
 } wgk_tensor_form;
 
-WGK_API wgk_status wgk_tensor_upload(const wgk_runtime* runtime, const wgk_host_tensor* data, const wgk_tensor_form* form,
-                                     bool keep_host_copy, wgk_tensor** tensor, wgk_error** error);
-WGK_API wgk_status wgk_tensor_empty(const wgk_runtime* runtime, wgk_dtype dtype, const int64_t* shape, size_t rank,
-                                    wgk_tensor** tensor, wgk_error** error);
-WGK_API wgk_status wgk_tensor_wrap(const wgk_runtime* runtime, struct WGPUBufferImpl* buffer, uint64_t offset, uint64_t size,
-                                   const int64_t* shape, size_t rank, wgk_dtype dtype, const wgk_tensor_form* form,
+WGK_API wgk_status wgk_tensor_upload(const wgk_runtime* runtime, const wgk_host_tensor* data,
+                                     const wgk_tensor_form* form, bool keep_host_copy,
+                                     wgk_tensor** tensor, wgk_error** error);
+WGK_API wgk_status wgk_tensor_empty(const wgk_runtime* runtime, wgk_dtype dtype,
+                                    const int64_t* shape, size_t rank, wgk_tensor** tensor,
+                                    wgk_error** error);
+WGK_API wgk_status wgk_tensor_wrap(const wgk_runtime* runtime, struct WGPUBufferImpl* buffer,
+                                   uint64_t offset, uint64_t size, const int64_t* shape,
+                                   size_t rank, wgk_dtype dtype, const wgk_tensor_form* form,
                                    wgk_tensor** tensor, wgk_error** error);
 /* Another handle of the same tensor. */
 WGK_API wgk_tensor* wgk_tensor_share(const wgk_tensor* tensor);
@@ -238,19 +269,20 @@ WGK_API struct WGPUBufferImpl* wgk_tensor_buffer(const wgk_tensor* tensor);
 /* Bytes of the whole tensor in host memory. */
 WGK_API uint64_t wgk_tensor_host_size(const wgk_tensor* tensor);
 /* Elements [first, first + count); `size` must be exactly their host bytes. */
-WGK_API wgk_status wgk_tensor_download(const wgk_tensor* tensor, int64_t first, int64_t count, void* data, size_t size,
-                                       wgk_error** error);
-WGK_API wgk_status wgk_tensor_write(const wgk_tensor* tensor, const wgk_host_tensor* data, int64_t first, wgk_error** error);
-WGK_API wgk_status wgk_tensor_reshape(const wgk_tensor* tensor, const int64_t* shape, size_t rank, wgk_tensor** reshaped,
-                                      wgk_error** error);
+WGK_API wgk_status wgk_tensor_download(const wgk_tensor* tensor, int64_t first, int64_t count,
+                                       void* data, size_t size, wgk_error** error);
+WGK_API wgk_status wgk_tensor_write(const wgk_tensor* tensor, const wgk_host_tensor* data,
+                                    int64_t first, wgk_error** error);
+WGK_API wgk_status wgk_tensor_reshape(const wgk_tensor* tensor, const int64_t* shape, size_t rank,
+                                      wgk_tensor** reshaped, wgk_error** error);
 
 /* ---- kernels ---- */
 
 /* `trust`: these very bytes may run without checks, in a trusted runtime. */
-WGK_API wgk_status wgk_kernel_load(const wgk_runtime* runtime, const char* place, bool trust, wgk_kernel** kernel,
-                                   wgk_error** error);
-WGK_API wgk_status wgk_kernel_from_package(const wgk_runtime* runtime, const wgk_package* package, bool trust,
-                                           wgk_kernel** kernel, wgk_error** error);
+WGK_API wgk_status wgk_kernel_load(const wgk_runtime* runtime, const char* place, bool trust,
+                                   wgk_kernel** kernel, wgk_error** error);
+WGK_API wgk_status wgk_kernel_from_package(const wgk_runtime* runtime, const wgk_package* package,
+                                           bool trust, wgk_kernel** kernel, wgk_error** error);
 WGK_API void wgk_kernel_free(wgk_kernel* kernel);
 
 /* One of the two. */
@@ -318,33 +350,41 @@ typedef struct wgk_memory_needs {
 } wgk_memory_needs;
 
 WGK_API wgk_status wgk_kernel_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
-                                   const wgk_call_options* options, wgk_result** result, wgk_error** error);
+                                   const wgk_call_options* options, wgk_result** result,
+                                   wgk_error** error);
 WGK_API wgk_status wgk_kernel_start(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
-                                    const wgk_call_options* options, wgk_future** future, wgk_error** error);
-WGK_API wgk_status wgk_kernel_plan(const wgk_kernel* kernel, const wgk_signature* signature, char** json, wgk_error** error);
-WGK_API wgk_status wgk_kernel_explain(const wgk_kernel* kernel, const wgk_signature* signature, char** json,
-                                      wgk_error** error);
-WGK_API wgk_status wgk_kernel_explain_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
-                                           const wgk_call_options* options, char** json, wgk_error** error);
-WGK_API wgk_status wgk_kernel_memory(const wgk_kernel* kernel, const wgk_signature* signature, wgk_memory_needs* needs,
-                                     wgk_error** error);
+                                    const wgk_call_options* options, wgk_future** future,
+                                    wgk_error** error);
+WGK_API wgk_status wgk_kernel_plan(const wgk_kernel* kernel, const wgk_signature* signature,
+                                   char** json, wgk_error** error);
+WGK_API wgk_status wgk_kernel_explain(const wgk_kernel* kernel, const wgk_signature* signature,
+                                      char** json, wgk_error** error);
+WGK_API wgk_status wgk_kernel_explain_call(const wgk_kernel* kernel, const wgk_input* inputs,
+                                           size_t count, const wgk_call_options* options,
+                                           char** json, wgk_error** error);
+WGK_API wgk_status wgk_kernel_memory(const wgk_kernel* kernel, const wgk_signature* signature,
+                                     wgk_memory_needs* needs, wgk_error** error);
 /* Of this very call: what it makes beside the device tensors that it is given. */
-WGK_API wgk_status wgk_kernel_memory_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
-                                          const wgk_call_options* options, wgk_memory_needs* needs, wgk_error** error);
-WGK_API wgk_status wgk_kernel_prepare(const wgk_kernel* kernel, const wgk_signature* signature, wgk_prepared** prepared,
-                                      wgk_error** error);
-WGK_API wgk_status wgk_kernel_start_prepare(const wgk_kernel* kernel, const wgk_signature* signature, wgk_future** future,
+WGK_API wgk_status wgk_kernel_memory_call(const wgk_kernel* kernel, const wgk_input* inputs,
+                                          size_t count, const wgk_call_options* options,
+                                          wgk_memory_needs* needs, wgk_error** error);
+WGK_API wgk_status wgk_kernel_prepare(const wgk_kernel* kernel, const wgk_signature* signature,
+                                      wgk_prepared** prepared, wgk_error** error);
+WGK_API wgk_status wgk_kernel_start_prepare(const wgk_kernel* kernel,
+                                            const wgk_signature* signature, wgk_future** future,
                                             wgk_error** error);
 /* kernels[i] with signatures[i]. */
 WGK_API wgk_status wgk_runtime_prewarm(const wgk_runtime* runtime, const wgk_kernel* const* kernels,
-                                       const wgk_signature* const* signatures, size_t count, wgk_future** future,
-                                       wgk_error** error);
-WGK_API wgk_status wgk_runtime_prewarm_remembered(const wgk_runtime* runtime, wgk_future** future, wgk_error** error);
-/* The same without a device; `caps` is a capability profile as JSON, or null for the default device. */
-WGK_API wgk_status wgk_package_plan(const wgk_package* package, const wgk_signature* signature, const char* caps,
-                                    char** json, wgk_error** error);
-WGK_API wgk_status wgk_package_explain(const wgk_package* package, const wgk_signature* signature, const char* caps,
-                                       char** json, wgk_error** error);
+                                       const wgk_signature* const* signatures, size_t count,
+                                       wgk_future** future, wgk_error** error);
+WGK_API wgk_status wgk_runtime_prewarm_remembered(const wgk_runtime* runtime, wgk_future** future,
+                                                  wgk_error** error);
+/* The same without a device; `caps` is a capability profile as JSON, or null for the default
+ * device. */
+WGK_API wgk_status wgk_package_plan(const wgk_package* package, const wgk_signature* signature,
+                                    const char* caps, char** json, wgk_error** error);
+WGK_API wgk_status wgk_package_explain(const wgk_package* package, const wgk_signature* signature,
+                                       const char* caps, char** json, wgk_error** error);
 
 /* ---- results ---- */
 
@@ -358,7 +398,8 @@ WGK_API const char* wgk_result_name(const wgk_result* result, size_t index);
 /* A new handle; null if there is no such output. */
 WGK_API wgk_tensor* wgk_result_tensor(const wgk_result* result, const char* name);
 WGK_API const char* wgk_result_variant(const wgk_result* result);
-WGK_API wgk_status wgk_result_timing(const wgk_result* result, wgk_call_timing* timing, wgk_error** error);
+WGK_API wgk_status wgk_result_timing(const wgk_result* result, wgk_call_timing* timing,
+                                     wgk_error** error);
 WGK_API wgk_status wgk_result_plan(const wgk_result* result, char** json, wgk_error** error);
 WGK_API void wgk_result_free(wgk_result* result);
 
@@ -382,28 +423,33 @@ typedef struct wgk_named_tensor {
 } wgk_named_tensor;
 
 WGK_API wgk_status wgk_prepared_plan(const wgk_prepared* prepared, char** json, wgk_error** error);
-WGK_API wgk_status wgk_prepared_memory(const wgk_prepared* const* sequence, size_t count, bool with_arena,
-                                       wgk_memory_needs* needs, wgk_error** error);
-WGK_API wgk_status wgk_prepared_make_output(const wgk_prepared* prepared, const char* name, wgk_tensor** tensor,
-                                            wgk_error** error);
-WGK_API wgk_status wgk_prepared_bind(const wgk_prepared* prepared, const wgk_named_tensor* tensors, size_t count,
-                                     const wgk_bind_options* options, wgk_bound** bound, wgk_error** error);
+WGK_API wgk_status wgk_prepared_memory(const wgk_prepared* const* sequence, size_t count,
+                                       bool with_arena, wgk_memory_needs* needs, wgk_error** error);
+WGK_API wgk_status wgk_prepared_make_output(const wgk_prepared* prepared, const char* name,
+                                            wgk_tensor** tensor, wgk_error** error);
+WGK_API wgk_status wgk_prepared_bind(const wgk_prepared* prepared, const wgk_named_tensor* tensors,
+                                     size_t count, const wgk_bind_options* options,
+                                     wgk_bound** bound, wgk_error** error);
 WGK_API void wgk_prepared_free(wgk_prepared* prepared);
 
-WGK_API wgk_status wgk_arena_create(const wgk_runtime* runtime, const wgk_prepared* const* calls, size_t count,
-                                    wgk_arena** arena, wgk_error** error);
+WGK_API wgk_status wgk_arena_create(const wgk_runtime* runtime, const wgk_prepared* const* calls,
+                                    size_t count, wgk_arena** arena, wgk_error** error);
 WGK_API uint64_t wgk_arena_bytes(const wgk_arena* arena);
 WGK_API void wgk_arena_free(wgk_arena* arena);
 
 WGK_API wgk_needs wgk_bound_needs(const wgk_bound* bound);
 WGK_API wgk_status wgk_bound_staging_notes(const wgk_bound* bound, char** json, wgk_error** error);
-WGK_API wgk_status wgk_bound_record_pass(const wgk_bound* bound, struct WGPUComputePassEncoderImpl* pass, wgk_error** error);
-WGK_API wgk_status wgk_bound_record_encoder(const wgk_bound* bound, struct WGPUCommandEncoderImpl* encoder,
+WGK_API wgk_status wgk_bound_record_pass(const wgk_bound* bound,
+                                         struct WGPUComputePassEncoderImpl* pass,
+                                         wgk_error** error);
+WGK_API wgk_status wgk_bound_record_encoder(const wgk_bound* bound,
+                                            struct WGPUCommandEncoderImpl* encoder,
                                             wgk_error** error);
 WGK_API wgk_status wgk_bound_submit(const wgk_bound* bound, wgk_error** error);
 WGK_API wgk_status wgk_bound_run(const wgk_bound* bound, wgk_future** future, wgk_error** error);
 /* Runs, and reads every output back in the same submission. */
-WGK_API wgk_status wgk_bound_run_and_read(const wgk_bound* bound, wgk_result** result, wgk_error** error);
+WGK_API wgk_status wgk_bound_run_and_read(const wgk_bound* bound, wgk_result** result,
+                                          wgk_error** error);
 /* `args`: a JSON object of new argument values. Not while another thread records. */
 WGK_API wgk_status wgk_bound_update(wgk_bound* bound, const char* args, wgk_error** error);
 WGK_API void wgk_bound_free(wgk_bound* bound);
@@ -416,12 +462,17 @@ typedef void (*wgk_future_callback)(wgk_status status, wgk_error* error, void* u
 WGK_API wgk_status wgk_future_ready(wgk_future* future, bool* ready, wgk_error** error);
 /* Afterwards the results can be taken. */
 WGK_API wgk_status wgk_future_wait(wgk_future* future, uint64_t timeout_ns, wgk_error** error);
-/* Runs inside a later wgk_runtime_poll; the future must live until then. Afterwards the results can be taken. */
-WGK_API wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, void* user, wgk_error** error);
+/* Runs inside a later wgk_runtime_poll; the future must live until then. Afterwards the results can
+ * be taken. */
+WGK_API wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, void* user,
+                                   wgk_error** error);
 WGK_API void wgk_future_cancel(wgk_future* future);
-/* Of wgk_kernel_start, wgk_kernel_start_prepare and wgk_runtime_prewarm_remembered, after the wait, once. */
-WGK_API wgk_status wgk_future_take_result(wgk_future* future, wgk_result** result, wgk_error** error);
-WGK_API wgk_status wgk_future_take_prepared(wgk_future* future, wgk_prepared** prepared, wgk_error** error);
+/* Of wgk_kernel_start, wgk_kernel_start_prepare and wgk_runtime_prewarm_remembered, after the wait,
+ * once. */
+WGK_API wgk_status wgk_future_take_result(wgk_future* future, wgk_result** result,
+                                          wgk_error** error);
+WGK_API wgk_status wgk_future_take_prepared(wgk_future* future, wgk_prepared** prepared,
+                                            wgk_error** error);
 WGK_API wgk_status wgk_future_take_count(wgk_future* future, size_t* count, wgk_error** error);
 WGK_API void wgk_future_free(wgk_future* future);
 

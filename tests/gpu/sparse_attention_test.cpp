@@ -152,7 +152,8 @@ struct Garbage {
 std::vector<Garbage> all_garbage(std::int32_t sequence) {
   std::vector<Garbage> all;
   for (const std::int32_t total : {INT_MIN, -1, 0, sequence, 40, INT_MAX}) {
-    for (const std::int32_t length : {INT_MIN, -7, 0, 1, 40, static_cast<std::int32_t>(kCapacity) + 1, INT_MAX}) {
+    for (const std::int32_t length :
+         {INT_MIN, -7, 0, 1, 40, static_cast<std::int32_t>(kCapacity) + 1, INT_MAX}) {
       all.push_back({"total " + std::to_string(total) + " length " + std::to_string(length), total,
                      length, 0});
     }

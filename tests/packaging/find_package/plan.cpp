@@ -8,6 +8,7 @@
 
 int main() {
   const wgk::DeviceCaps caps = wgk::DeviceCaps::defaults();
-  std::printf("core: %g invocations, %zu bytes of %s\n", *caps.limit("maxComputeInvocationsPerWorkgroup"),
-              wgk::host_bytes(wgk::DType::f16), wgk::name(wgk::DType::f16).data());
+  std::printf("core: %g invocations, %zu bytes of %s\n",
+              *caps.limit("maxComputeInvocationsPerWorkgroup"), wgk::host_bytes(wgk::DType::f16),
+              wgk::name(wgk::DType::f16).data());
 }

@@ -17,6 +17,7 @@ int main(int count, char** arguments) {
                                  {.read_back = true});
   if (!result) return std::fputs(result.error().to_string().c_str(), stderr), 1;
   const auto y = result->at("output").download<float>();
-  std::printf("runtime: %s on %s gives %g\n", result->plan().variant.c_str(), runtime->describe().adapter.name.c_str(), (*y)[0]);
+  std::printf("runtime: %s on %s gives %g\n", result->plan().variant.c_str(),
+              runtime->describe().adapter.name.c_str(), (*y)[0]);
   return (*y)[0] == 0.5F ? 0 : 1;
 }
