@@ -194,7 +194,19 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
   for (const bench::Measurement& m : baseline.measurements)
     options.names.emplace_back(m.package, m.name);
   WGK_ASSIGN(const std::vector<bench::Report> repeats, repeat(session, flags, context, options));
-  return bench::check_against(baseline, repeats);
+  bench::CheckResult result = bench::check_against(baseline, repeats);
+  if (result.slower.empty()) return result;
+  // What looks slower is measured once more: a busy minute can hit all rounds of one case.
+  session.note(std::format("{} cases look slower; once more", result.slower.size()));
+  std::erase_if(baseline.measurements, [&](const bench::Measurement& m) {
+    return !std::ranges::contains(result.slower, m.full_name(), &bench::SlowDown::name);
+  });
+  options.names.clear();
+  for (const bench::Measurement& m : baseline.measurements)
+    options.names.emplace_back(m.package, m.name);
+  WGK_ASSIGN(const std::vector<bench::Report> again, repeat(session, flags, context, options));
+  result.slower = bench::check_against(baseline, again).slower;
+  return result;
 }
 
 int run_baseline_check(const Session& session, const BenchFlags& flags) {
