@@ -6,6 +6,7 @@
 #include "gpu/transfer.h"
 #include "gpu/wait.h"
 #include "package/package.h"
+#include "plan/encode.h"
 #include "runtime/access.h"
 #include "runtime/kernel_impl.h"
 #include "runtime/tensor_impl.h"
@@ -254,19 +255,26 @@ Result<CallResult> Bound::run_and_read() const {
   if (!read) return std::unexpected(std::move(read.error()));
   auto status = bound.submit({.clear = {}, .copies = (*read)->copies()});
   if (status) status = (*read)->start();
-  if (status) status = (*read)->wait();
   if (!status) return std::unexpected(std::move(status.error()));
+  // While the device works: room for the results, and what goes with them.
   CallResult::Parts parts;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    auto tensor = read_tensor((*read)->data(i), *outputs[i]);
-    if (!tensor) return std::unexpected(std::move(tensor.error()));
-    parts.outputs.emplace_back(outputs[i]->port, std::move(*tensor));
+  std::vector<HostArray> arrays;
+  for (const PlanTensor* output : outputs) {
+    auto size = planning::host_byte_length(*output);
+    if (!size) return std::unexpected(std::move(size.error()));
+    arrays.push_back({std::vector<std::byte>(*size), output->dtype, output->shape});
   }
   for (const package::Port& port : impl_->prepared->kernel->package.shared()->manifest.outputs) {
     if (!port.onnx.empty()) parts.upstream.emplace_back(port.onnx, port.key);
   }
   // Plans are shared; this one lives as long as the bound call that it names.
   parts.plan = std::shared_ptr<const Plan>(impl_->bound, &plan);
+  if (auto waited = (*read)->wait(); !waited) return std::unexpected(std::move(waited.error()));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (auto done = planning::decode((*read)->data(i), *outputs[i], arrays[i].data); !done)
+      return std::unexpected(std::move(done.error()));
+    parts.outputs.emplace_back(outputs[i]->port, host_tensor(std::move(arrays[i])));
+  }
   return CallResult(std::move(parts));
 }
 
