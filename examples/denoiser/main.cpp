@@ -170,7 +170,7 @@ int main(int count, char** arguments) {
               runtime.describe().adapter.name.c_str());
   std::printf(
       "median of %d frames: %.1f us, of which the host records and submits for %.1f us; the first "
-      "took %.1f us, because all was compiled ahead\n",
+      "took %.1f us: some drivers finish compiling at the first dispatch\n",
       frames, whole[whole.size() / 2], host[host.size() / 2], first);
   std::printf(
       "made in these frames: %llu buffers, %llu bind groups, %llu pipelines; mean of the result "
