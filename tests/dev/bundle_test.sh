@@ -27,9 +27,10 @@ test_it_runs_a_case_of_a_package() {
 
 # The same call gives the same bytes as inside the environment.
 test_it_computes_what_the_program_computes() {
-  (cd "$REPO" && ./dev run --input input=examples/data/input.f16.npy --input skip=examples/data/skip.f16.npy \
-    --input gamma=examples/data/gamma.f16.npy --output "output=$PWD/inside.npy" >/dev/null) || fail "./dev run failed"
-  local data=$bundle/examples/data
+  local data=$REPO/examples/data
+  "$DEV" run --input "input=$data/input.f16.npy" --input "skip=$data/skip.f16.npy" --input "gamma=$data/gamma.f16.npy" \
+    --output "output=$PWD/inside.npy" >/dev/null || fail "./dev run failed"
+  data=$bundle/examples/data
   env -i "$bundle/wgk" run "$package" --input "input=$data/input.f16.npy" --input "skip=$data/skip.f16.npy" \
     --input "gamma=$data/gamma.f16.npy" --output output=outside.npy >/dev/null || fail "the bundle's run failed"
   cmp inside.npy outside.npy || fail "the outputs differ"
