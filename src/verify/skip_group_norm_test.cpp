@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cases of test.json cannot say, since they look at one call: Y has the same bytes with and
+// without S, for every spelling of the same skip, and from run to run.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/half.h"
+#include "wgk/wgk.h"
+
+namespace wgk::verify {
+namespace {
+
+struct Image {
+  Shape shape;
+  int groups;
+  bool channels_last;
+
+  std::size_t channels() const { return static_cast<std::size_t>(shape[channels_last ? 3 : 1]); }
+  std::size_t pixels() const {
+    return static_cast<std::size_t>(channels_last ? shape[1] * shape[2] : shape[2] * shape[3]);
+  }
+  std::size_t items() const { return static_cast<std::size_t>(shape[0]); }
+};
+
+const std::vector<Image>& images() {
+  static const std::vector<Image> list = {
+      {{2, 3, 2, 8}, 2, true},     {{3, 1, 1, 24}, 8, true},    {{2, 16, 16, 320}, 32, true},
+      {{1, 48, 64, 40}, 4, true},  {{2, 13, 17, 15}, 3, true},  {{3, 16, 18, 45}, 9, true},
+      {{1, 8, 8, 1282}, 2, true},  {{2, 7, 9, 36}, 36, true},   {{2, 40, 8, 8}, 8, false},
+      {{1, 12, 32, 40}, 2, false}, {{2, 15, 13, 17}, 5, false}, {{1, 640, 10, 10}, 1, false}};
+  return list;
+}
+
+// Values on an exact grid, so that both element types hold them.
+std::vector<std::byte> fill(DType dtype, std::size_t count, std::uint32_t seed) {
+  std::vector<std::byte> bytes(count * host_bytes(dtype));
+  for (std::size_t i = 0; i < count; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    const float value = (static_cast<float>(seed >> 24) - 127.0F) / 32.0F;
+    const std::uint16_t half = f16_from_f32(value);
+    const auto raw = dtype == DType::f16 ? std::as_bytes(std::span(&half, 1))
+                                         : std::as_bytes(std::span(&value, 1));
+    std::ranges::copy(raw, bytes.begin() + static_cast<std::ptrdiff_t>(i * raw.size()));
+  }
+  return bytes;
+}
+
+// One value per item and channel, laid out as X is.
+std::vector<std::byte> expand(const Image& image, std::span<const std::byte> skip,
+                              std::size_t size) {
+  const std::size_t channels = image.channels();
+  const std::size_t pixels = image.pixels();
+  std::vector<std::byte> full(image.items() * channels * pixels * size);
+  for (std::size_t i = 0; i < full.size() / size; ++i) {
+    const std::size_t item = i / (channels * pixels);
+    const std::size_t channel = image.channels_last ? i % channels : i / pixels % channels;
+    std::ranges::copy(skip.subspan((item * channels + channel) * size, size),
+                      full.begin() + static_cast<std::ptrdiff_t>(i * size));
+  }
+  return full;
+}
+
+class SkipGroupNormBytes : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const char* device = std::getenv("WGK_TEST_DEVICE");
+    if (device != nullptr && std::string_view(device) == "none") return;
+    RuntimeOptions options;
+    options.timeout = std::chrono::minutes(10);  // long unrolled texts compile slowly on busy CPUs
+    auto made = Runtime::create(options);
+    ASSERT_TRUE(made.has_value()) << made.error().to_string();
+    auto loaded = made->load(WGK_SOURCE_DIR "/kernels/com.microsoft.SkipGroupNorm");
+    ASSERT_TRUE(loaded.has_value()) << loaded.error().to_string();
+    kernel_ = new Kernel(std::move(*loaded));
+    runtime_ = new Runtime(std::move(*made));
+  }
+  static void TearDownTestSuite() {
+    delete kernel_;
+    delete runtime_;
+    kernel_ = nullptr;
+    runtime_ = nullptr;
+  }
+  void SetUp() override {
+    if (kernel_ == nullptr) GTEST_SKIP() << "WGK_TEST_DEVICE is none";
+  }
+
+  struct Run {
+    std::string plan;  // the variant without its form
+    std::vector<std::byte> y;
+  };
+
+  // Calls with one spelling of skip, with or without S and bias.
+  static Run run(const Image& image, DType dtype, int spelling, bool sum, bool bias,
+                 const char* profile) {
+    const auto items = static_cast<std::int64_t>(image.items());
+    const auto channels = static_cast<std::int64_t>(image.channels());
+    const std::size_t count = image.items() * image.channels() * image.pixels();
+    const auto x = fill(dtype, count, 1);
+    const auto skip = fill(dtype, image.items() * image.channels(), 2);
+    const auto full = expand(image, skip, host_bytes(dtype));
+    const auto gamma = fill(DType::f32, image.channels(), 3);
+    const auto beta = fill(DType::f32, image.channels(), 4);
+    const auto added = fill(dtype, image.channels(), 5);
+    const Shape shapes[] = {image.shape, {items, channels}, {items, 1, 1, channels}};
+    Inputs inputs = {{"X", HostTensor(x, dtype, image.shape)},
+                     {"gamma", HostTensor(gamma, DType::f32, {channels})},
+                     {"beta", HostTensor(beta, DType::f32, {channels})},
+                     {"skip", HostTensor(spelling == 0 ? full : skip, dtype, shapes[spelling])}};
+    if (bias) inputs.emplace_back("bias", HostTensor(added, dtype, {channels}));
+    CallOptions options{.attrs = {{"groups", image.groups},
+                                  {"activation", 1},
+                                  {"channels_last", image.channels_last ? 1 : 0}},
+                        .tunables = {{"PROFILE", profile}},
+                        .read_back = true,
+                        .poison_outputs = true};
+    if (sum) options.outputs.emplace_back("S");
+    auto result = kernel_->call(inputs, options);
+    EXPECT_TRUE(result.has_value()) << result.error().to_string();
+    if (!result) return {};
+    auto y = result->at("Y").download();
+    EXPECT_TRUE(y.has_value());
+    if (!y) return {};
+    const std::string& variant = result->plan().variant;
+    return {variant.substr(0, variant.find('_')), std::move(y->data)};
+  }
+
+  static Runtime* runtime_;
+  static Kernel* kernel_;
+};
+
+Runtime* SkipGroupNormBytes::runtime_ = nullptr;
+Kernel* SkipGroupNormBytes::kernel_ = nullptr;
+
+// Every image in both profiles and both element types, but not in all four combinations.
+TEST_F(SkipGroupNormBytes, DoNotDependOnSumOrSpelling) {
+  std::set<std::string> plans;
+  for (const std::size_t profile : {0U, 1U}) {
+    for (std::size_t k = 0; k < images().size(); ++k) {
+      const char* const name = profile == 0 ? "cpu" : "gpu";
+      const Image& image = images()[k];
+      const bool bias = k % 2 == 0;
+      const DType dtype = (k + profile) % 2 == 0 ? DType::f16 : DType::f32;
+      SCOPED_TRACE(std::string(name) + ", image " + std::to_string(k));
+      const Run first = run(image, dtype, 0, true, bias, name);
+      ASSERT_FALSE(first.y.empty());
+      plans.insert(first.plan);
+      for (int spelling = 0; spelling < 3; ++spelling) {
+        for (const bool sum : {false, true}) {
+          if (spelling == 2 && sum) continue;
+          const Run other = run(image, dtype, spelling, sum, bias, name);
+          EXPECT_EQ(other.plan, first.plan) << "spelling " << spelling << ", S " << sum;
+          EXPECT_TRUE(other.y == first.y) << "spelling " << spelling << ", S " << sum;
+        }
+      }
+    }
+  }
+  // The images are chosen so that each plan is the selected one of some.
+  EXPECT_EQ(plans, (std::set<std::string>{"fused", "narrow", "resident", "split", "stream"}));
+}
+
+}  // namespace
+}  // namespace wgk::verify
