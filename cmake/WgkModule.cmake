@@ -8,7 +8,7 @@
 # maybe-uninitialized: false alarms on std::variant from -O2 on; the sanitizer builds look for the real thing.
 add_library(wgk_warnings INTERFACE)
 target_compile_options(wgk_warnings INTERFACE
-  -Wall -Wextra -Wno-maybe-uninitialized -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers
+  -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers
   $<$<BOOL:${WGK_WARNINGS_AS_ERRORS}>:-Werror>)
 # What the optimizer of a release build believes to see changes from one version of the compiler to the next: shown, no error.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
