@@ -180,7 +180,8 @@ typedef struct wgk_runtime_stats {
   uint64_t blobs_loaded, blobs_stored;
 } wgk_runtime_stats;
 
-/* Waits of `timeout_ns`: 0 only looks, WGK_TIMEOUT_DEFAULT is the runtime's limit. */
+/* Waits of `timeout_ns`: 0 only looks, WGK_TIMEOUT_DEFAULT is the runtime's limit. A wait shorter
+ * than the limit that runs out is "usage/not-ready"; nothing is lost, wait again. */
 #define WGK_TIMEOUT_DEFAULT UINT64_MAX
 
 /* A JSON list of all adapters, of one back end or (null) of all. */

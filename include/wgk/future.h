@@ -22,11 +22,14 @@ class Future {
 
   // Whether wait() would return at once. Never waits.
   Result<bool> ready() { return state_ ? state_->poll() : Result<bool>(true); }
-  // Waits for the device's time limit, or for `timeout`.
+  // Waits for the device's time limit, or for `timeout`. A shorter timeout that runs out is
+  // "usage/not-ready": nothing is lost, and the result can be waited for again. Zero only looks.
   Result<T> wait(std::optional<std::chrono::nanoseconds> timeout = {}) {
     if (!state_) return failure("usage/future", "the future has no result, or it was taken");
-    auto state = std::exchange(state_, nullptr);
-    return state->finish(timeout);
+    const auto state = state_;
+    auto result = state->finish(timeout);
+    if (result || result.error().code != "usage/not-ready") state_.reset();
+    return result;
   }
   // The result is dropped. What was submitted still runs; buffers stay alive until it is done.
   void cancel() {

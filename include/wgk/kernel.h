@@ -182,6 +182,7 @@ class Submission {
  public:
   Submission() = default;
   Result<bool> ready();
+  // As Future::wait; may be called again and again.
   Status wait(std::optional<std::chrono::nanoseconds> timeout = {});
   // `callback` runs inside Runtime::poll() once the work is done.
   void then(std::function<void(Status)> callback);

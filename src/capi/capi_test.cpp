@@ -337,6 +337,34 @@ TEST_F(CApi, FuturesAreAwaitedPolledAndCalledBack) {
   wgk_future_free(future);
 }
 
+// Zero only looks: however often it is too early, nothing is lost and the next wait goes on.
+TEST_F(CApi, AWaitOfZeroOnlyLooks) {
+  const auto look = [&](auto&& wait) {
+    wgk_status status = WGK_ERROR_USAGE;
+    while ((status = wait()) != WGK_OK) {
+      ASSERT_EQ(errors.code(), "usage/not-ready") << errors.text();
+      ASSERT_FALSE(wgk_runtime_lost(runtime, nullptr, nullptr));
+    }
+  };
+  const wgk_signature call = signature();
+  wgk_future* future = nullptr;
+  ASSERT_EQ(wgk_kernel_start_prepare(norm, &call, &future, errors.at()), WGK_OK);
+  look([&] { return wgk_future_wait(future, 0, errors.at()); });
+  wgk_prepared* prepared = nullptr;
+  ASSERT_EQ(wgk_future_take_prepared(future, &prepared, errors.at()), WGK_OK);
+  wgk_prepared_free(prepared);
+  wgk_future_free(future);
+  wgk_call_options options = WGK_CALL_OPTIONS_INIT;
+  options.read_back = true;
+  ASSERT_EQ(wgk_kernel_start(norm, inputs, 3, &options, &future, errors.at()), WGK_OK);
+  look([&] { return wgk_future_wait(future, 0, errors.at()); });
+  wgk_result* result = nullptr;
+  ASSERT_EQ(wgk_future_take_result(future, &result, errors.at()), WGK_OK);
+  wgk_result_free(result);
+  wgk_future_free(future);
+  look([&] { return wgk_runtime_wait_idle(runtime, 0, errors.at()); });
+}
+
 TEST_F(CApi, DescribesPlansAndExplains) {
   Text text;
   ASSERT_EQ(wgk_runtime_describe(runtime, text.at(), errors.at()), WGK_OK);

@@ -286,6 +286,8 @@ Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> t
     case WaitOutcome::kFailed: return failure("device/validation", "WebGPU refused to wait");
     case WaitOutcome::kTimedOut: break;
   }
+  if (limit < timeout_)
+    return failure("usage/not-ready", "the device has not finished the work yet");
   hung_.store(true);
   const auto spent = std::chrono::duration<double>(limit).count();
   mark_lost(std::format("hung: it did not answer within {} s", spent));

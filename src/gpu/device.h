@@ -99,8 +99,9 @@ class Device : public std::enable_shared_from_this<Device> {
   void mark_lost(std::string reason) const;
   bool hung() const { return hung_.load(std::memory_order_relaxed); }
 
-  // The device's time limit, or `timeout` where given. A wait that runs out marks the device as
-  // hung.
+  // The device's time limit, or `timeout` where given. A wait of the limit or longer that runs out
+  // marks the device as hung; a shorter one is "usage/not-ready", and the future can be waited for
+  // again.
   Status wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> timeout = {}) const;
   // False: not yet. Never waits.
   Result<bool> ready(WGPUFuture future) const;

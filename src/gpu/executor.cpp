@@ -31,6 +31,11 @@ std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits) {
   return round_up(bytes, 16);
 }
 
+bool needs_clear(const Plan& plan) {
+  return std::ranges::any_of(plan.scratch,
+                             [](const PlanScratch& s) { return s.allocated && s.zero_init; });
+}
+
 Context Context::make(std::shared_ptr<Device> device, Memory::Limits limits) {
   Context context;
   context.memory = std::make_shared<Memory>(device, limits);
@@ -44,8 +49,7 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context,
   const std::shared_ptr<Prepared> prepared(new Prepared(context, plan));
   std::vector<const PlanPass*> passes;
   for (const PlanPass& pass : plan->passes) passes.push_back(&pass);
-  const bool clears = std::ranges::any_of(
-      plan->scratch, [](const PlanScratch& s) { return s.allocated && s.zero_init; });
+  const bool clears = needs_clear(*plan);
   if (clears) passes.push_back(&clear_pass());
   const auto where = [&] {
     return std::format("preparing {} (variant {})", plan->op_id, plan->variant);
@@ -146,6 +150,7 @@ Result<bool> QueueDone::ready() {
 Status QueueDone::wait(std::optional<std::chrono::nanoseconds> timeout) {
   if (result_) return *result_;
   auto status = device_->wait(future_, timeout);
+  if (!status && not_ready(status.error())) return status;
   if (!status) reply_.abandon(device_->instance());
   result_ = status ? finish() : std::move(status);
   return *result_;

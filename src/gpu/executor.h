@@ -25,6 +25,9 @@ namespace wgk::gpu {
 // Bytes of the one buffer that holds the uniforms of all passes.
 std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits);
 
+// Whether the plan has scratch that must be zero: then it also needs the pipeline of clear_pass().
+bool needs_clear(const Plan& plan);
+
 // Everything of a device that plans run on.
 struct Context {
   std::shared_ptr<Device> device;

@@ -139,9 +139,14 @@ Result<bool> Pipelines::Pending::ready() {
 Result<std::vector<PipelineRef>> Pipelines::Pending::get(
     std::optional<std::chrono::nanoseconds> timeout) {
   std::vector<PipelineRef> pipelines;
+  const Deadline deadline(timeout);
   for (const std::shared_ptr<Entry>& entry : entries_) {
-    const std::lock_guard lock(entry->mutex);
-    const Result<PipelineRef>* result = owner_->advance(entry, timeout);
+    const auto lock = deadline.lock(entry->mutex);
+    const Result<PipelineRef>* result =
+        lock.owns_lock() ? owner_->advance(entry, deadline.left()) : nullptr;
+    if (result == nullptr)
+      return failure("usage/not-ready",
+                     std::format("pipeline '{}' is not built yet", entry->label));
     if (!*result) return std::unexpected(result->error());
     pipelines.push_back(**result);
   }
@@ -229,6 +234,7 @@ const Result<PipelineRef>* Pipelines::advance(const std::shared_ptr<Entry>& entr
       return &*entry->result;
     }
   } else if (auto status = device_->wait(entry->future, timeout); !status) {
+    if (not_ready(status.error())) return nullptr;
     entry->reply.abandon(device_->instance());
     publish(entry, std::unexpected(std::move(status.error())));
     return &*entry->result;

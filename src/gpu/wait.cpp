@@ -40,6 +40,28 @@ WaitOutcome poll(const Instance& instance, WGPUFutureWaitInfo& info,
 
 }  // namespace
 
+Deadline::Deadline(std::optional<std::chrono::nanoseconds> timeout) {
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
+  if (timeout) end_ = std::chrono::steady_clock::now() + std::min(*timeout, kLongest);
+}
+
+std::optional<std::chrono::nanoseconds> Deadline::left() const {
+  if (!end_) return std::nullopt;
+  return std::max<std::chrono::nanoseconds>(*end_ - std::chrono::steady_clock::now(),
+                                            std::chrono::nanoseconds(0));
+}
+
+std::unique_lock<std::mutex> Deadline::lock(std::mutex& mutex) const {
+  if (!end_) return std::unique_lock(mutex);
+  std::unique_lock lock(mutex, std::try_to_lock);
+  while (!lock.owns_lock() && left()->count() > 0) {
+    std::this_thread::sleep_for(
+        std::min<std::chrono::nanoseconds>(*left(), std::chrono::microseconds(100)));
+    static_cast<void>(lock.try_lock());
+  }
+  return lock;
+}
+
 void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> place) {
   instance.keep(std::move(place));
 }

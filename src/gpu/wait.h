@@ -6,6 +6,10 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <optional>
+
+#include "wgk/error.h"
 
 namespace wgk::gpu {
 
@@ -18,6 +22,21 @@ enum class WaitOutcome { kReady, kTimedOut, kFailed };
 
 // Waits for `future`; a timeout of zero only looks. Never lets any other callback run.
 WaitOutcome wait_for(const Instance& instance, WGPUFuture future, std::chrono::nanoseconds timeout);
+
+// A wait that the caller cut short: nothing is wrong, and the same wait can be tried again.
+inline bool not_ready(const Error& error) { return error.code == "usage/not-ready"; }
+
+// One timeout for several waits, one after the other. Without one, each has the device's limit.
+class Deadline {
+ public:
+  explicit Deadline(std::optional<std::chrono::nanoseconds> timeout);
+  std::optional<std::chrono::nanoseconds> left() const;
+  // Not held if the time runs out first.
+  std::unique_lock<std::mutex> lock(std::mutex& mutex) const;
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
 
 void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> place);
 

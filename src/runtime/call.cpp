@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/transfer.h"
+#include "gpu/wait.h"
 #include "package/package.h"
 #include "plan/encode.h"
 #include "runtime/guard.h"
@@ -58,7 +59,9 @@ class CallState : public Future<CallResult>::State, public std::enable_shared_fr
 
  private:
   Status collect_host(const Inputs& inputs);
-  Status submit();
+  // "usage/not-ready": nothing was done. Any other error is kept: the call is over.
+  Status submit(std::optional<std::chrono::nanoseconds> timeout = {});
+  Status run(const std::shared_ptr<const gpu::Prepared>& prepared, Clock::time_point ready);
   Status upload();
   Status upload_one(const HostInput& input, const gpu::Slice& slice) const;
   Status prepare_outputs(std::vector<gpu::Slice>& clear) const;
@@ -84,6 +87,7 @@ class CallState : public Future<CallResult>::State, public std::enable_shared_fr
   CallTiming timing_;
   Clock::time_point start_;
   bool submitted_ = false, cancelled_ = false;
+  std::optional<Error> failed_;
 };
 
 bool CallState::new_output(std::size_t tensor) const {
@@ -174,15 +178,25 @@ Status CallState::prepare_outputs(std::vector<gpu::Slice>& clear) const {
   return {};
 }
 
-Status CallState::submit() {
-  submitted_ = true;
+Status CallState::submit(std::optional<std::chrono::nanoseconds> timeout) {
+  if (failed_) return std::unexpected(*failed_);
   const auto begin = Clock::now();
-  auto prepared = entry_->finish();
-  if (!prepared) return std::unexpected(named(std::move(prepared.error())));
+  auto prepared = entry_->finish(timeout);
   const auto ready = Clock::now();
-  timing_.prepare = microseconds(ready - begin);
+  timing_.prepare += microseconds(ready - begin);
+  if (!prepared && gpu::not_ready(prepared.error()))
+    return std::unexpected(named(std::move(prepared.error())));
+  auto status = prepared ? run(*prepared, ready)
+                         : Status(std::unexpected(named(std::move(prepared.error()))));
+  submitted_ = status.has_value();
+  if (!status) failed_ = status.error();
+  return status;
+}
+
+Status CallState::run(const std::shared_ptr<const gpu::Prepared>& prepared,
+                      Clock::time_point ready) {
   if (options_.guard_bytes > 0) {
-    auto guards = GuardBands::place(*prepared, given_, options_.guard_bytes, options_.staging);
+    auto guards = GuardBands::place(prepared, given_, options_.guard_bytes, options_.staging);
     if (!guards) return std::unexpected(named(std::move(guards.error())));
     guards_ = std::move(*guards);
     bound_ = guards_->bound();
@@ -224,6 +238,7 @@ Status CallState::submit() {
 
 Result<bool> CallState::poll() {
   if (!submitted_) {
+    if (failed_) return std::unexpected(*failed_);
     auto ready = entry_->ready();
     if (!ready || !*ready) return ready;
     if (auto status = submit(); !status) return std::unexpected(std::move(status.error()));
@@ -233,12 +248,13 @@ Result<bool> CallState::poll() {
 
 Result<CallResult> CallState::finish(std::optional<std::chrono::nanoseconds> timeout) {
   if (cancelled_) return failure("usage/cancelled", "the call was cancelled");
+  const gpu::Deadline deadline(timeout);
   if (!submitted_) {
-    if (auto status = submit(); !status) return std::unexpected(std::move(status.error()));
+    if (auto status = submit(timeout); !status) return std::unexpected(std::move(status.error()));
   }
   const auto begin = Clock::now();
   if (read_) {
-    if (auto status = read_->wait(timeout); !status)
+    if (auto status = read_->wait(deadline.left()); !status)
       return std::unexpected(named(std::move(status.error())));
   }
   if (guards_) {

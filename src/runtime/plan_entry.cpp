@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu/shaders.h"
+#include "gpu/wait.h"
 #include "runtime/kernel_impl.h"
 
 namespace wgk {
@@ -41,6 +43,7 @@ Status PlanEntry::start() {
   if (prepared_ || pending_) return {};
   std::vector<const PlanPass*> passes;
   for (const PlanPass& pass : plan_->passes) passes.push_back(&pass);
+  if (gpu::needs_clear(*plan_)) passes.push_back(&gpu::clear_pass());
   auto pending = session_->context.pipelines->start(passes);
   if (!pending) return std::unexpected(std::move(pending.error()));
   pending_ = std::move(*pending);
@@ -55,10 +58,15 @@ Result<bool> PlanEntry::ready() {
 
 Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
     std::optional<std::chrono::nanoseconds> timeout) {
-  const std::lock_guard lock(mutex_);
+  const gpu::Deadline deadline(timeout);
+  const auto lock = deadline.lock(mutex_);
+  if (!lock.owns_lock())
+    return failure("usage/not-ready", "another thread waits for the pipelines");
   if (prepared_) return prepared_;
   if (pending_) {
-    auto pipelines = pending_->get(timeout);
+    auto pipelines = pending_->get(deadline.left());
+    if (!pipelines && gpu::not_ready(pipelines.error()))
+      return std::unexpected(std::move(pipelines.error()));
     pending_.reset();
     if (!pipelines) return std::unexpected(std::move(pipelines.error()));
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/wait.h"
 #include "runtime/kernel_impl.h"
 #include "wgk/runtime.h"
 
@@ -25,17 +26,18 @@ class PrewarmState : public Future<void>::State, public std::enable_shared_from_
   }
   Result<void> finish(std::optional<std::chrono::nanoseconds> timeout) override {
     if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
-    Result<void> result;
-    for (const PlanEntryRef& entry : entries_) {
-      auto prepared = entry->finish(timeout);
+    const gpu::Deadline deadline(timeout);
+    for (; next_ < entries_.size(); ++next_) {
+      auto prepared = entries_[next_]->finish(deadline.left());
       if (prepared) continue;
-      if (result) {
-        result = std::unexpected(std::move(prepared.error()));
+      if (gpu::not_ready(prepared.error())) return std::unexpected(std::move(prepared.error()));
+      if (result_) {
+        result_ = std::unexpected(std::move(prepared.error()));
       } else {
-        result.error().others.push_back(std::move(prepared.error()));
+        result_.error().others.push_back(std::move(prepared.error()));
       }
     }
-    return result;
+    return result_;
   }
   void cancel() override { cancelled_ = true; }
   void then(std::function<void(Result<void>)> callback) override {
@@ -50,6 +52,8 @@ class PrewarmState : public Future<void>::State, public std::enable_shared_from_
  private:
   RuntimeRef runtime_;
   std::vector<PlanEntryRef> entries_;
+  std::size_t next_ = 0;  // the first that nobody has waited for to the end
+  Result<void> result_;
   bool cancelled_ = false;
 };
 
@@ -68,9 +72,14 @@ class RememberedState : public Future<std::size_t>::State,
   }
   Result<std::size_t> finish(std::optional<std::chrono::nanoseconds> timeout) override {
     if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
-    std::size_t built = 0;
-    for (gpu::Pipelines::Pending& pending : pending_) built += pending.get(timeout) ? 1 : 0;
-    return built;
+    const gpu::Deadline deadline(timeout);
+    for (; next_ < pending_.size(); ++next_) {
+      auto pipelines = pending_[next_].get(deadline.left());
+      if (!pipelines && gpu::not_ready(pipelines.error()))
+        return std::unexpected(std::move(pipelines.error()));
+      built_ += pipelines ? 1 : 0;
+    }
+    return built_;
   }
   void cancel() override { cancelled_ = true; }
   void then(std::function<void(Result<std::size_t>)> callback) override {
@@ -85,6 +94,7 @@ class RememberedState : public Future<std::size_t>::State,
  private:
   RuntimeRef runtime_;
   std::vector<gpu::Pipelines::Pending> pending_;
+  std::size_t next_ = 0, built_ = 0;
   bool cancelled_ = false;
 };
 
