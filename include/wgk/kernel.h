@@ -177,7 +177,8 @@ class Prepared {
 // Prepared, or, `with_arena`, once for all of them.
 MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena = false);
 
-// What a submission has not finished yet.
+// What a submission has not finished yet: it, and whatever was submitted before the first ready(),
+// wait() or then(), is waited for. One that nobody asks costs nothing.
 class Submission {
  public:
   Submission() = default;
@@ -186,6 +187,9 @@ class Submission {
   Status wait(std::optional<std::chrono::nanoseconds> timeout = {});
   // `callback` runs inside Runtime::poll() once the work is done.
   void then(std::function<void(Status)> callback);
+  // Nobody wants to know any more: every later answer is "usage/cancelled". What was submitted
+  // still runs.
+  void cancel();
 
   // For the library's own use.
   struct Impl;

@@ -215,11 +215,7 @@ wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, voi
 
 void wgk_future_cancel(wgk_future* future) {
   if (future == nullptr) return;
-  std::visit(
-      [](auto& pending) {
-        if constexpr (requires { pending.cancel(); }) pending.cancel();
-      },
-      future->pending);
+  std::visit([](auto& pending) { pending.cancel(); }, future->pending);
 }
 
 wgk_status wgk_future_take_result(wgk_future* future, wgk_result** result, wgk_error** error) {

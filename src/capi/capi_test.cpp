@@ -230,6 +230,11 @@ TEST_F(CApi, PreparesBindsAndRecords) {
   ASSERT_EQ(wgk_bound_run(bound, &future, errors.at()), WGK_OK);
   EXPECT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_OK);
   wgk_future_free(future);
+  ASSERT_EQ(wgk_bound_run(bound, &future, errors.at()), WGK_OK);
+  wgk_future_cancel(future);
+  EXPECT_EQ(wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, errors.at()), WGK_ERROR_USAGE);
+  EXPECT_EQ(errors.code(), "usage/cancelled");
+  wgk_future_free(future);
   EXPECT_EQ(wgk_bound_submit(bound, errors.at()), WGK_OK);
   wgk_result* result = nullptr;
   ASSERT_EQ(wgk_bound_run_and_read(bound, &result, errors.at()), WGK_OK) << errors.text();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <format>
 #include <utility>
 
@@ -282,6 +283,15 @@ struct Submission::Impl {
   RuntimeRef runtime;
   std::shared_ptr<gpu::Device> device;
   std::shared_ptr<gpu::QueueDone> done;  // made when somebody asks
+  std::atomic<bool> cancelled = false;
+
+  gpu::QueueDone& ask() {
+    if (!done) done = std::make_shared<gpu::QueueDone>(device);
+    return *done;
+  }
+  std::unexpected<Error> refuse() const {
+    return failure("usage/cancelled", "waiting for the call was cancelled");
+  }
 };
 
 Result<Submission> Bound::run() const {
@@ -294,25 +304,33 @@ Result<Submission> Bound::run() const {
 
 Result<bool> Submission::ready() {
   if (!impl_) return true;
-  if (!impl_->done) impl_->done = std::make_shared<gpu::QueueDone>(impl_->device);
-  return impl_->done->ready();
+  if (impl_->cancelled) return impl_->refuse();
+  return impl_->ask().ready();
 }
 
 Status Submission::wait(std::optional<std::chrono::nanoseconds> timeout) {
   if (!impl_) return {};
-  if (!impl_->done) impl_->done = std::make_shared<gpu::QueueDone>(impl_->device);
-  return impl_->done->wait(timeout);
+  if (impl_->cancelled) return impl_->refuse();
+  return impl_->ask().wait(timeout);
 }
 
 void Submission::then(std::function<void(Status)> callback) {
   if (!impl_) return;
-  if (!impl_->done) impl_->done = std::make_shared<gpu::QueueDone>(impl_->device);
-  impl_->runtime->add_callback([done = impl_->done, callback = std::move(callback)] {
-    const auto ready = done->ready();
+  impl_->ask();
+  impl_->runtime->add_callback([impl = impl_, callback = std::move(callback)] {
+    if (impl->cancelled) {
+      callback(impl->refuse());
+      return true;
+    }
+    const auto ready = impl->done->ready();
     if (ready && !*ready) return false;
-    callback(ready ? done->wait() : Status(std::unexpected(ready.error())));
+    callback(ready ? impl->done->wait() : Status(std::unexpected(ready.error())));
     return true;
   });
+}
+
+void Submission::cancel() {
+  if (impl_) impl_->cancelled = true;
 }
 
 Status Bound::update(const Values& args) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/test_support.h"
 
 namespace wgk {
@@ -100,6 +102,36 @@ TEST_F(PreparedCalls, BindAgainNeedsNoNewPlanOrPipeline) {
   }
   EXPECT_EQ(runtime.stats().plans_made, before.plans_made);
   EXPECT_EQ(runtime.stats().pipelines_built, before.pipelines_built);
+}
+
+TEST_F(PreparedCalls, RunsAreAwaitedPolledCalledBackOrCancelled) {
+  auto prepared = *scale.prepare(signature(3));
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  auto bound = *prepared.bind({{"x", input}, prepared.make_outputs()->at(0)});
+  const auto before = runtime.stats();
+  auto awaited = *bound.run();
+  auto polled = *bound.run();
+  auto called = *bound.run();
+  auto cancelled = *bound.run();
+  auto unheard = *bound.run();
+  EXPECT_EQ(runtime.stats().submits - before.submits, 5);
+  EXPECT_EQ(runtime.stats().waits, before.waits) << "running waits for nothing";
+  EXPECT_TRUE(awaited.wait());
+  while (!*polled.ready()) {
+  }
+  std::vector<std::string> heard;
+  const auto note = [&](const Status& status) {
+    heard.push_back(status ? "done" : status.error().code);
+  };
+  called.then(note);
+  unheard.then(note);
+  unheard.cancel();
+  while (heard.size() < 2) runtime.poll();
+  std::ranges::sort(heard);
+  EXPECT_EQ(heard, (std::vector<std::string>{"done", "usage/cancelled"}));
+  cancelled.cancel();
+  EXPECT_EQ(cancelled.wait().error().code, "usage/cancelled");
+  EXPECT_EQ(cancelled.ready().error().code, "usage/cancelled");
 }
 
 TEST_F(PreparedCalls, RunAndReadIsOneSubmission) {

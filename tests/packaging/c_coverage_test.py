@@ -45,7 +45,7 @@ MEMBERS = {
         "record": ["wgk_bound_record_pass", "wgk_bound_record_encoder"], "submit": "wgk_bound_submit", "run": "wgk_bound_run",
         "run_and_read": "wgk_bound_run_and_read", "update": "wgk_bound_update",
     },
-    "Submission": {"ready": "wgk_future_ready", "wait": "wgk_future_wait", "then": "wgk_future_then"},
+    "Submission": {"ready": "wgk_future_ready", "wait": "wgk_future_wait", "then": "wgk_future_then", "cancel": "wgk_future_cancel"},
     "Future": {"ready": "wgk_future_ready", "wait": "wgk_future_wait", "then": "wgk_future_then", "cancel": "wgk_future_cancel"},
     "Arena": {"bytes": "wgk_arena_bytes"},
     "CallResult": {
