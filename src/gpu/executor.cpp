@@ -6,6 +6,7 @@
 
 #include "gpu/names.h"
 #include "gpu/shaders.h"
+#include "gpu/transfer.h"
 #include "gpu/wait.h"
 
 namespace wgk::gpu {
@@ -96,6 +97,10 @@ Result<std::vector<BufferRef>> Prepared::make_scratch() const {
     auto buffer = context_.memory->allocate(scratch.buffer_size, kTensorUsage, scratch.id);
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     buffers[i] = std::move(buffer->buffer);
+    // What an earlier owner left is not for this kernel; zero_init clears at every run.
+    if (!buffer->dirty || scratch.zero_init) continue;
+    if (auto status = clear(context_, {buffers[i], 0, buffers[i]->size()}); !status)
+      return std::unexpected(std::move(status.error()));
   }
   return buffers;
 }

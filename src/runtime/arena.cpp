@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/transfer.h"
 #include "runtime/kernel_impl.h"
 #include "wgk/runtime.h"
 
@@ -69,6 +70,11 @@ Result<Arena> Runtime::make_arena(std::span<const Prepared> calls) const {
   for (const std::uint64_t size : arena_sizes(calls)) {
     auto made = (*session)->context.memory->allocate(size, gpu::kTensorUsage, "arena");
     if (!made) return std::unexpected(std::move(made.error()));
+    if (made->dirty) {
+      const gpu::Slice all{made->buffer, 0, made->buffer->size()};
+      if (auto status = gpu::clear((*session)->context, all); !status)
+        return std::unexpected(std::move(status.error()));
+    }
     arena->buffers.push_back(std::move(made->buffer));
   }
   return Arena(std::move(arena));

@@ -225,6 +225,34 @@ TEST_F(PreparedCalls, ScratchIsZeroAtEveryRecording) {
   EXPECT_EQ(*y.download<float>(), times(numbers(8), 4));
 }
 
+TEST_F(PreparedCalls, ScratchShowsNothingOfEarlierOwners) {
+  const Kernel reveal = *runtime.load(testing::make_package(
+      R"json({"domain": "test", "name": "Reveal", "inputs": {"x": {"dtype": "float32"}},
+              "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}},
+              "variants": [{"id": "only", "intermediates": [{"id": "left", "dtype": "float32", "shape": "shapes.x"}],
+                "passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "left", "y"], "dispatch": {"workgroups": 20}}]}]})json",
+      R"wgsl({{ env.wgsl.resourceDeclarations }}
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < arrayLength(&x)) { y[id.x] = x[id.x] + left[id.x]; }
+})wgsl"));
+  auto prepared = reveal.prepare({.inputs = {{.name = "x", .shape = {1240}}}});
+  ASSERT_TRUE(prepared) << prepared.error().to_string();
+  const std::vector<float> values = numbers(1240), sevens(1240, 7.0F);
+  const Tensor input = *runtime.upload(HostTensor(values, {1240}));
+  const Tensor y = *runtime.empty(DType::f32, {1240});
+  for (const bool with_arena : {false, true}) {
+    ASSERT_TRUE(runtime.upload(HostTensor(sevens, {1240})));  // and back to the pool
+    const auto reused = runtime.stats().buffers_reused;
+    BindOptions options;
+    if (with_arena) options.arena = *runtime.make_arena({&*prepared, 1});
+    auto bound = prepared->bind({{"x", input}, {"y", y}}, options);
+    ASSERT_TRUE(bound) << bound.error().to_string();
+    EXPECT_EQ(runtime.stats().buffers_reused, reused + 1) << "the scratch is the old tensor";
+    ASSERT_TRUE(bound->submit());
+    EXPECT_EQ(*y.download<float>(), values);
+  }
+}
+
 TEST_F(PreparedCalls, NamesWhatDoesNotFit) {
   auto prepared = *scale.prepare(signature(2));
   const Tensor good = *runtime.empty(DType::f32, {100});
