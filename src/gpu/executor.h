@@ -159,7 +159,10 @@ class Bound {
   std::size_t step_count() const { return steps_.size(); }
   Status record_stepwise(WGPUCommandEncoder encoder, WGPUQuerySet stamps) const;
   // Commands that somebody else submits now use the buffers: they are not pooled when this goes.
-  void used_outside() const { outside_.store(true, std::memory_order_relaxed); }
+  // Stored once only: threads that record the same object do not fight for its cache line.
+  void used_outside() const {
+    if (!outside_.load(std::memory_order_relaxed)) outside_.store(true, std::memory_order_relaxed);
+  }
 
   // Submits everything in order; waits only between the parts of a split call.
   struct Around {
