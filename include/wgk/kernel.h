@@ -153,7 +153,7 @@ struct BindOptions {
 class Prepared {
  public:
   Prepared() = default;
-  const Plan& plan() const;
+  const Plan& plan() const;  // not of an empty handle
   MemoryNeeds memory() const;
   // One tensor per port of the plan, on the device. Bind again for other buffers: no new plan, no
   // new pipeline.
@@ -210,7 +210,7 @@ class Bound {
  public:
   Bound() = default;
   Needs needs() const;
-  const Plan& plan() const;
+  const Plan& plan() const;  // not of an empty handle
   // One line per staging copy.
   const std::vector<std::string>& staging_notes() const;
 
@@ -244,8 +244,8 @@ class Bound {
 class Kernel {
  public:
   Kernel() = default;
-  const Package& package() const;
-  std::string op_id() const { return package().op_id(); }
+  const Package& package() const;                          // not of an empty handle
+  std::string op_id() const { return package().op_id(); }  // nor this
 
   // Uploads host inputs, runs, waits if `read_back`. Equal calls reuse plan, pipelines, buffers and
   // bind groups.

@@ -30,6 +30,7 @@ std::vector<std::size_t> by_size(const Plan& plan) {
 std::vector<std::uint64_t> arena_sizes(std::span<const Prepared> calls) {
   std::vector<std::uint64_t> sizes;
   for (const Prepared& call : calls) {
+    if (!call.impl()) continue;
     const std::vector<std::size_t> order = by_size(call.plan());
     if (sizes.size() < order.size()) sizes.resize(order.size());
     for (std::size_t place = 0; place < order.size(); ++place) {
@@ -65,6 +66,8 @@ Result<std::vector<gpu::BufferRef>> scratch_from(const Arena::Impl& arena, const
 Result<Arena> Runtime::make_arena(std::span<const Prepared> calls) const {
   auto session = impl_->live_session();
   if (!session) return std::unexpected(std::move(session.error()));
+  if (std::ranges::any_of(calls, [](const Prepared& call) { return !call.impl(); }))
+    return failure("usage/range", "a prepared call handle is empty");
   auto arena = std::make_shared<Arena::Impl>();
   arena->session = *session;
   for (const std::uint64_t size : arena_sizes(calls)) {
@@ -91,6 +94,7 @@ MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena) {
   MemoryNeeds needs;
   std::vector<const void*> seen;
   for (const Prepared& call : sequence) {
+    if (!call.impl()) continue;
     const MemoryNeeds one = call.memory();
     needs.inputs += one.inputs;
     needs.outputs += one.outputs;

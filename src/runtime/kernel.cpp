@@ -17,6 +17,12 @@ constexpr std::size_t kMaxEntries = 512;
 
 std::unexpected<Error> no_kernel() { return failure("usage/range", "the kernel handle is empty"); }
 
+Explanation no_explanation() {
+  Explanation explanation;
+  explanation.error = no_kernel().error();
+  return explanation;
+}
+
 // A tensor that a buffer of ours will stand in for: to the planner it lies alone and aligned.
 BufferRange stand_in(const gpu::Slice& slice) {
   return {slice.buffer->id() | (std::uint64_t{1} << 63), 0, 0};
@@ -244,10 +250,12 @@ Result<std::shared_ptr<const Plan>> Kernel::plan(const Signature& signature) con
 }
 
 Explanation Kernel::explain(const Signature& signature) const {
+  if (!impl_) return no_explanation();
   return impl_->at(impl_->runtime->session())->planner.explain(request_of(signature));
 }
 
 Explanation Kernel::explain(const Inputs& inputs, const CallOptions& options) const {
+  if (!impl_) return no_explanation();
   const SessionRef session = impl_->runtime->session();
   // What cannot be bound as it is shall show as a note, not hide the decisions.
   CallOptions staged = options;

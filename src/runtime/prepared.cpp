@@ -167,7 +167,9 @@ Result<Prepared> Kernel::prepare(const Signature& signature) const {
 }
 
 const Plan& Prepared::plan() const { return *impl_->entry->plan(); }
-MemoryNeeds Prepared::memory() const { return memory_of(plan(), *impl_->entry->session()); }
+MemoryNeeds Prepared::memory() const {
+  return impl_ ? memory_of(plan(), *impl_->entry->session()) : MemoryNeeds();
+}
 
 Result<Bound> Prepared::bind(const std::vector<std::pair<std::string, Tensor>>& tensors,
                              const BindOptions& options) const {
@@ -217,13 +219,16 @@ Result<std::vector<std::pair<std::string, Tensor>>> Prepared::make_outputs() con
 
 std::shared_ptr<gpu::Bound> executor_of(const Bound& bound) { return bound.impl()->bound; }
 
-Needs Bound::needs() const { return needs_of(impl_->bound->needs()); }
+Needs Bound::needs() const { return impl_ ? needs_of(impl_->bound->needs()) : Needs::kPass; }
 const Plan& Bound::plan() const { return impl_->bound->prepared().plan(); }
 const std::vector<std::string>& Bound::staging_notes() const {
-  return impl_->bound->staging_notes();
+  static const std::vector<std::string> kNone;
+  return impl_ ? impl_->bound->staging_notes() : kNone;
 }
 
 Status Bound::record(WGPUComputePassEncoder pass) const {
+  if (!impl_) [[unlikely]]
+    return empty_handle("bound call");
   const gpu::Bound& bound = *impl_->bound;
   if (bound.needs() != gpu::Needs::kPass) [[unlikely]]
     return needs_more(*impl_, "a compute pass");
@@ -233,15 +238,20 @@ Status Bound::record(WGPUComputePassEncoder pass) const {
 }
 
 Status Bound::record(WGPUCommandEncoder encoder) const {
+  if (!impl_) return empty_handle("bound call");
   const gpu::Bound& bound = *impl_->bound;
   if (bound.needs() == gpu::Needs::kSubmit) return needs_more(*impl_, "one encoder");
   bound.used_outside();
   return bound.record(encoder);
 }
 
-Status Bound::submit() const { return impl_->bound->submit(); }
+Status Bound::submit() const {
+  if (!impl_) return empty_handle("bound call");
+  return impl_->bound->submit();
+}
 
 Result<CallResult> Bound::run_and_read() const {
+  if (!impl_) return empty_handle("bound call");
   const gpu::Bound& bound = *impl_->bound;
   const Plan& plan = bound.prepared().plan();
   std::vector<gpu::Slice> slices;

@@ -253,6 +253,34 @@ TEST_F(PreparedCalls, ScratchShowsNothingOfEarlierOwners) {
   }
 }
 
+TEST_F(PreparedCalls, EmptyHandlesAreErrors) {
+  const std::string empty = "usage/range";
+  Bound bound;
+  EXPECT_EQ(bound.needs(), Needs::kPass);
+  EXPECT_TRUE(bound.staging_notes().empty());
+  EXPECT_EQ(bound.record(WGPUComputePassEncoder()).error().code, empty);
+  EXPECT_EQ(bound.record(WGPUCommandEncoder()).error().code, empty);
+  EXPECT_EQ(bound.submit().error().code, empty);
+  EXPECT_EQ(bound.run().error().code, empty);
+  EXPECT_EQ(bound.run_and_read().error().code, empty);
+  EXPECT_EQ(bound.update({}).error().code, empty);
+  const Prepared prepared[2];
+  EXPECT_EQ(prepared[0].memory().total(), 0);
+  EXPECT_EQ(prepared[0].bind({}).error().code, empty);
+  EXPECT_EQ(prepared[0].make_outputs().error().code, empty);
+  EXPECT_EQ(memory(prepared).total(), 0);
+  EXPECT_EQ(memory(prepared, true).total(), 0);
+  EXPECT_EQ(runtime.make_arena(prepared).error().code, empty);
+  const Kernel kernel;
+  EXPECT_EQ(kernel.call({}).error().code, empty);
+  EXPECT_EQ(kernel.start({}).error().code, empty);
+  EXPECT_EQ(kernel.prepare({}).error().code, empty);
+  EXPECT_EQ(kernel.plan(Signature()).error().code, empty);
+  EXPECT_EQ(kernel.memory(Signature()).error().code, empty);
+  EXPECT_EQ(kernel.explain(Signature()).error->code, empty);
+  EXPECT_EQ(kernel.explain(Inputs()).error->code, empty);
+}
+
 TEST_F(PreparedCalls, NamesWhatDoesNotFit) {
   auto prepared = *scale.prepare(signature(2));
   const Tensor good = *runtime.empty(DType::f32, {100});
