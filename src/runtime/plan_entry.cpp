@@ -51,25 +51,32 @@ Status PlanEntry::start() {
 }
 
 Result<bool> PlanEntry::ready() {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
   if (prepared_) return true;
   return pending_ ? pending_->ready() : Result<bool>(true);
 }
 
+// Waits without the lock: start() and ready() never wait, whatever other threads do.
 Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
     std::optional<std::chrono::nanoseconds> timeout) {
-  const gpu::Deadline deadline(timeout);
-  const auto lock = deadline.lock(mutex_);
-  if (!lock.owns_lock())
-    return failure("usage/not-ready", "another thread waits for the pipelines");
-  if (prepared_) return prepared_;
-  if (pending_) {
-    auto pipelines = pending_->get(deadline.left());
-    if (!pipelines && gpu::not_ready(pipelines.error()))
-      return std::unexpected(std::move(pipelines.error()));
-    pending_.reset();
-    if (!pipelines) return std::unexpected(std::move(pipelines.error()));
+  std::optional<gpu::Pipelines::Pending> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    if (prepared_) return prepared_;
+    pending = pending_;
   }
+  if (pending) {
+    auto pipelines = pending->get(timeout);
+    if (!pipelines) {
+      const std::lock_guard lock(mutex_);
+      if (!gpu::not_ready(pipelines.error())) pending_.reset();
+      return std::unexpected(std::move(pipelines.error()));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (prepared_) return prepared_;
+  pending_.reset();
   auto prepared = gpu::Prepared::make(session_->context, plan_);
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   prepared_ = std::move(*prepared);
