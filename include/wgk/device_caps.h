@@ -32,7 +32,7 @@ struct DeviceCaps {
   std::vector<std::string> features;                // WebGPU feature names, sorted
   std::vector<std::string> wgsl_language_features;  // sorted
   std::vector<std::pair<std::string, double>>
-      limits;  // canonical WebGPU names, sorted; a missing one has its default (format.md b.9)
+      limits;  // canonical WebGPU names, sorted; a missing one has WebGPU's default
   std::string vendor, architecture;  // lower-case
   bool is_fallback_adapter = false;
   std::optional<int> subgroup_min_size, subgroup_max_size;

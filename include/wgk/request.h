@@ -37,8 +37,8 @@ struct TensorDesc {
   // Host tensors only: contents, for narrowing and the contract's value rules. Never decides what
   // is planned.
   std::span<const std::byte> host_data;
-  // Host tensors only: class of the array the data came from, when `dtype` was stated apart
-  // (format.md e).
+  // Host tensors only: element type of the array the data came from, when `dtype` was stated
+  // apart from it.
   std::optional<DType> host_array;
 };
 
