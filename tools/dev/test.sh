@@ -35,13 +35,18 @@ stage_generated() {
 stage_build() { build release all; }
 
 # GoogleTest programs beside the sources; those that need a device use the one that is there, llvmpipe if none.
-stage_unit() { inside ctest --test-dir build/release --output-on-failure -j 2 --no-tests=error; }
+# With --full, every different text that planning renders is compiled too (a plain run compiles one of each use).
+stage_unit() {
+  inside ctest --test-dir build/release --output-on-failure -j 2 --no-tests=error || return 1
+  [ "$WGK_TEST_FULL" != 1 ] || inside build/release/wgk_golden_compile --full .
+}
 
 # The recorded behaviour of the published loader.
 stage_interop() { inside build/release/wgk_interop tests/interop; }
 
 # Every package is in order; the row norm and the group norm pass every case on every variant that accepts it, sparse
-# attention on the selected one, with --full on every one too. Where PyTorch is installed, it recomputes its numbers.
+# attention on the selected one. Where PyTorch is installed, it recomputes its numbers. With --full, sparse attention runs on
+# every variant too, and so does the full product of each generator's options.
 stage_packages() {
   local package rc=0
   for package in "$REPO"/kernels/com.*; do inside build/release/wgk check "$package" || rc=1; done
@@ -50,8 +55,20 @@ stage_packages() {
   inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --all-variants || rc=1
   inside python3 tools/cases/skip_group_norm_pytorch.py --check || [ $? -eq 77 ] || rc=1
   inside build/release/wgk test kernels/com.microsoft.SparseAttention || rc=1
-  [ "$WGK_TEST_FULL" != 1 ] || inside build/release/wgk test kernels/com.microsoft.SparseAttention --all-variants || rc=1
+  if [ "$WGK_TEST_FULL" = 1 ]; then
+    inside build/release/wgk test kernels/com.microsoft.SparseAttention --all-variants || rc=1
+    full_product skip_simplified_layer_normalization SkipSimplifiedLayerNormalization || rc=1
+    full_product skip_group_norm SkipGroupNorm || rc=1
+    full_product sparse_attention SparseAttention || rc=1
+  fi
   return "$rc"
+}
+
+# full_product GENERATOR OPERATOR: every combination of the options of tools/cases/GENERATOR.py, on every variant.
+full_product() {
+  local cases=build/test/$1.full.json
+  say "the full product of $2"
+  inside python3 "tools/cases/$1.py" --full "$cases" && inside build/release/wgk test "kernels/com.microsoft.$2" --cases "$cases" --all-variants
 }
 
 # What users build against: installed, added as a folder, packed; and the examples, whose numbers are in the log.
