@@ -208,6 +208,13 @@ def main(program, source):
         status, (passed, failed, skipped), differences = run(program, corpus.root)
         if status != 0 or failed != 0 or differences:
             sys.exit("the unchanged corpus does not hold:\n" + "\n".join(differences))
+        empty = pathlib.Path(folder) / "empty"
+        (empty / "expectations").mkdir(parents=True)
+        shutil.copyfile(corpus.root / "profiles.json", empty / "profiles.json")
+        done = subprocess.run([program, str(empty)], capture_output=True, text=True)
+        if done.returncode != 3 or "no record" not in done.stderr:
+            failures += 1
+            print(f"a corpus without records: wanted status 3, got {done.returncode}: {done.stdout}{done.stderr}")
         for number, change in enumerate(CHANGES):
             name, record, message = change(corpus)
             status, counts, differences = run(program, corpus.root)
@@ -218,7 +225,7 @@ def main(program, source):
                 failures += 1
                 print(f"change {number} in {name}: wanted one difference of '{record}' with '{message}', got status {status}, {counts}:")
                 print("\n".join(differences[:5]))
-    print(f"{len(CHANGES) - failures} passed, {failures} failed")
+    print(f"{len(CHANGES) + 1 - failures} passed, {failures} failed")
     return 1 if failures else 0
 
 

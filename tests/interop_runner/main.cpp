@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgk_interop DIR: replays a corpus of recorded loader behaviour (tests/interop/README.md) and
 // scores the fields that must match. Exit status: 0 when every record holds, 1 when one does not, 3
-// when the corpus cannot be read.
+// when the corpus cannot be read or holds no record.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -51,6 +51,10 @@ int main(int argc, char** argv) {
   Report report;
   if (const Status done = run(argv[1], report); !done) {
     std::fprintf(stderr, "%s\n", done.error().to_string().c_str());
+    return 3;
+  }
+  if (report.empty()) {
+    std::fprintf(stderr, "'%s' holds no record\n", argv[1]);
     return 3;
   }
   std::printf("%s\n", report.summary().c_str());

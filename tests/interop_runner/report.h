@@ -35,6 +35,7 @@ class Report {
   // "N passed, N failed, N skipped"
   std::string summary() const;
   bool failed() const { return failed_ != 0; }
+  bool empty() const { return passed_ + failed_ + skipped_ == 0; }
 
  private:
   std::size_t passed_ = 0, failed_ = 0, skipped_ = 0;
