@@ -6,7 +6,7 @@ usage: check_purity.py BUILD_DIR     reads BUILD_DIR/**/libwgk_<module>.a of the
 
 A C function that the core needs must stand in ALLOWED_C (or in ALLOWED_C_OF for one module); of the C++ library everything is
 allowed but DENIED_CXX. Variables that can be written are state and are refused, but for the guards of constant tables that
-are built on first use. Prints one line per violation; exits with 1 if there is one.
+are built on first use. A library that is not there is a violation. Prints one line per violation; exits with 1 if there is one.
 """
 
 import pathlib
@@ -91,8 +91,7 @@ def main():
         return 2
     libraries = find_libraries(pathlib.Path(sys.argv[1]))
     problems = []
-    if "base" not in libraries:
-        problems.append(f"{sys.argv[1]}: no libwgk_base.a; build first")
+    problems += [f"{sys.argv[1]}: no libwgk_{module}.a; build first" for module in PURE if module not in libraries]
     for module, library in libraries.items():
         problems += [f"wgk_{module}: needs '{s}', which is not on the list of pure functions" for s in undefined(library) if refused(module, s)]
         problems += [f"wgk_{module}: keeps state: '{name}' in {section}" for name, section in sorted(set(state(library)))]

@@ -42,13 +42,21 @@ PLANTED = [
 ]
 
 
+OTHERS = ["json", "expr", "jinja", "package", "plan"]
+
+
 class CheckPurity(unittest.TestCase):
+    def make_empty(self, folder, modules):
+        for module in modules:
+            subprocess.run(["ar", "rcs", pathlib.Path(folder, f"libwgk_{module}.a")], check=True)
+
     def check(self, code):
         with tempfile.TemporaryDirectory() as folder:
             source, thing, library = (pathlib.Path(folder, name) for name in ("a.cpp", "a.o", "libwgk_base.a"))
             source.write_text(code, encoding="utf-8")
             subprocess.run(["g++", "-std=c++23", "-O0", "-c", source, "-o", thing], check=True)
             subprocess.run(["ar", "rcs", library, thing], check=True)
+            self.make_empty(folder, OTHERS)
             done = subprocess.run([sys.executable, TOOL, folder], capture_output=True, text=True, check=False)
             return done.returncode, done.stdout
 
@@ -68,6 +76,16 @@ class CheckPurity(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, TOOL, folder], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1, done.stdout)
+
+    def test_each_missing_library_is_reported(self):
+        modules = ["base", *OTHERS]
+        for missing in modules:
+            with self.subTest(missing), tempfile.TemporaryDirectory() as folder:
+                self.make_empty(folder, [module for module in modules if module != missing])
+                done = subprocess.run([sys.executable, TOOL, folder], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn(f"no libwgk_{missing}.a", done.stdout)
+                self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)
 
 
 if __name__ == "__main__":
