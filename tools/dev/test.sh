@@ -53,7 +53,7 @@ stage_packages() {
   inside python3 tests/docs/readme_test.py . build/release/wgk || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --all-variants || rc=1
-  inside python3 tools/cases/skip_group_norm_pytorch.py --check || [ $? -eq 77 ] || rc=1
+  part PyTorch inside python3 tools/cases/skip_group_norm_pytorch.py --check || rc=1
   inside build/release/wgk test kernels/com.microsoft.SparseAttention || rc=1
   if [ "$WGK_TEST_FULL" = 1 ]; then
     inside build/release/wgk test kernels/com.microsoft.SparseAttention --all-variants || rc=1
@@ -121,14 +121,23 @@ stage_threads() {
 # ./dev itself, from outside.
 stage_dev() {
   local test rc=0
-  for test in setup enter build run; do
-    bash "$REPO/tests/dev/${test}_test.sh" || { [ $? -eq 77 ] || rc=1; }
+  for test in setup enter build run stages; do
+    part "$test" bash "$REPO/tests/dev/${test}_test.sh" || rc=1
   done
   return "$rc"
 }
 
 # The relocatable folder, outside the environment.
 stage_bundle() { bash "$REPO/tests/dev/bundle_test.sh"; }
+
+# part NAME CMD...: a part of a stage. Where it is skipped (77), the closing line of the stage says so, with the part's last line.
+part() {
+  local name=$1 log=$REPO/build/test/part.log rc=0
+  shift
+  "$@" 2>&1 | tee "$log" || rc=$?
+  [ "$rc" = 77 ] || return "$rc"
+  printf 'skipped part: %s (%s)\n' "$name" "$(tail -n 1 "$log")"
+}
 
 list_stages() { printf '%s\n' "${STAGES[@]}"; }
 
@@ -144,7 +153,10 @@ run_stage() {
   # shellcheck disable=SC2034 # on_exit reads it
   STEP_PID=
   case $rc in
-    0) note=passed ;;
+    0)
+      note=$(sed -n 's/^skipped part: //p' "$log" | paste -s -d ,)
+      note=passed${note:+, skipped: ${note//,/, }}
+      ;;
     77) note="skipped: $(tail -n 1 "$log")" ;;
     *)
       note="FAILED, see $log"
