@@ -4,10 +4,13 @@
 
 import json
 import os
+import re
+import shutil
 import struct
+import subprocess
 import unittest
 
-from harness import FAILED, INVALID, NO_DEVICE, SHADER, SUCCESS, TESTS, USAGE, ProgramTest, floats, npy
+from harness import FAILED, INVALID, NO_DEVICE, PROGRAM, REPOSITORY, SHADER, SUCCESS, TESTS, USAGE, ProgramTest, floats, npy
 
 
 class Devices(ProgramTest):
@@ -41,6 +44,31 @@ class Devices(ProgramTest):
         self.assertTrue(done.err.startswith("error[device/none]"), done.err)
 
 
+class Examples(ProgramTest):
+    def test_work_as_they_stand(self):
+        """In a shell, beside copies of the packages and the files that the examples name. Those of check, test and bench take too long."""
+        shutil.copytree(REPOSITORY / "kernels", self.folder / "kernels")
+        (self.folder / "tests").symlink_to(REPOSITORY / "tests")
+        (self.folder / "wgk").symlink_to(PROGRAM)
+        (self.folder / "names.json").write_text('{"shapes": {"x": [2, 6]}}')
+        (self.folder / "norm.wgsl.jinja").write_text("// {{ numel(shapes.x) }} elements\n")
+        for name in ("x.npy", "s.npy"):
+            (self.folder / name).write_bytes(npy("<f4", (1, 4), floats(1, 2, 3, 4)))
+        header = b'{"norm.weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}'
+        (self.folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + floats(1, 1, 1, 1))
+        path = f"{self.folder}:{os.environ['PATH']}"
+        for command in ("card", "devices", "digest", "env", "eval", "explain", "info", "plan", "render", "run"):
+            for example in re.findall(r"^ +(wgk " + command + r"\b.*)$", self.wgk(command, "-h").out, re.M):
+                with self.subTest(example):
+                    done = subprocess.run(
+                        example, shell=True, cwd=self.folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300, check=False
+                    )
+                    self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+                    self.assertEqual(done.stdout == "", " > " in example, done.stdout)
+        json.loads((self.folder / "my-device.json").read_text())
+        self.assertTrue((self.folder / "y.npy").exists())
+
+
 class Run(ProgramTest):
     def setUp(self):
         super().setUp()
@@ -64,7 +92,10 @@ class Run(ProgramTest):
     def test_case_and_verbose(self):
         done = self.wgk("run", self.package, "--case", "small", "--verbose")
         self.assertEqual(done.code, SUCCESS, done.err)
-        self.assertNotEqual(done.err, "")
+        self.assertRegex(done.err, r"(?m)^made a \w+ device on '.+' \(\w+\) in [\d.]+ ms$")
+        self.assertRegex(done.err, r"(?m)^compiled 'test\.e2e\.Double\.plain\.[\w\[\]]+' in [\d.]+ ms$")
+        for call in ("first", "second"):
+            self.assertRegex(done.err, rf"(?m)^{call} call: plan \S+ \w+, prepare .+, upload .+, submit .+, wait .+, total \S+ \w+$")
         self.assertEqual(self.wgk("run", self.package, "--case", "small").err, "")
 
     def test_leaves_no_file_behind(self):
