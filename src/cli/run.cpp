@@ -2,7 +2,6 @@
 // wgk run: one call, on tensors from files.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <format>
 
 #include "base/number.h"
@@ -11,6 +10,7 @@
 #include "cli/request_flags.h"
 #include "cli/session.h"
 #include "io/array_file.h"
+#include "io/file_set.h"
 #include "package/case_data.h"
 #include "reference/oracle.h"
 #include "store/open.h"
@@ -83,24 +83,16 @@ Result<Done> call_kernel(const Session& session, const RunFlags& flags, const Cl
   return done;
 }
 
-// All or nothing: a file that cannot be written takes the earlier ones with it.
+// All or nothing: where one file cannot be written, those that were there stay as they were.
 Status write_outputs(const CliRequest& request, const Done& done) {
-  std::vector<std::filesystem::path> written;
-  Status status;
+  io::FileSet files;
   for (const auto& [port, file] : request.files) {
     const verify::Array* array = verify::find_array(done.outputs, port);
-    status = array == nullptr
-                 ? Status(failure("request/unknown", "the call gave no output '" + port + "'"))
-                 : io::write_npy(file, array->dtype, array->shape, array->data);
-    if (!status) break;
-    written.emplace_back(file);
+    if (array == nullptr)
+      return failure("request/unknown", "the call gave no output '" + port + "'");
+    WGK_TRY(files.add(file, io::format_npy(array->dtype, array->shape, array->data)));
   }
-  if (status) return status;
-  for (const auto& file : written) {
-    std::error_code ignored;
-    std::filesystem::remove(file, ignored);
-  }
-  return status;
+  return files.commit();
 }
 
 std::string first_values(const verify::Array& array) {

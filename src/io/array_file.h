@@ -36,7 +36,5 @@ Result<SafetensorsEntry> find_safetensors_entry(std::string_view header, std::st
 
 // "x.npy", or "file.safetensors:key".
 Result<HostArray> read_array(std::string_view place);
-Status write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape,
-                 std::span<const std::byte> data);
 
 }  // namespace wgk::io

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/contains_test.h"
+#include "io/file_set.h"
 #include "io/files.h"
 
 namespace wgk::io {
@@ -117,6 +118,29 @@ TEST_F(Files, AreWrittenWholeOrNotAtAll) {
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++files;
   EXPECT_EQ(files, 2u);  // no temporary file is left
+}
+
+TEST_F(Files, OfASetAppearTogetherOrNotAtAll) {
+  ASSERT_TRUE(write_file(path_ / "a", "old").has_value());
+  std::filesystem::create_directory(path_ / "folder");
+  for (const char* bad : {"folder", "nosuch/b"}) {
+    FileSet set;
+    ASSERT_TRUE(set.add(path_ / "a", "new").has_value());
+    EXPECT_EQ(*read_file(path_ / "a"), "old");
+    const Status failed = set.add(path_ / bad, "new");
+    ASSERT_FALSE(failed.has_value()) << bad;
+    EXPECT_EQ(failed.error().code, "io/write");
+  }
+  EXPECT_EQ(*read_file(path_ / "a"), "old");
+  FileSet set;
+  ASSERT_TRUE(set.add(path_ / "a", "new").has_value());
+  ASSERT_TRUE(set.add(path_ / "b", "more").has_value());
+  ASSERT_TRUE(set.commit().has_value());
+  EXPECT_EQ(*read_file(path_ / "a"), "new");
+  EXPECT_EQ(*read_file(path_ / "b"), "more");
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++files;
+  EXPECT_EQ(files, 3u);  // no temporary file is left
 }
 
 TEST_F(Files, RefuseWhatIsNoRegularFile) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/try.h"
+#include "io/file_set.h"
 
 namespace wgk::io {
 namespace {
@@ -117,14 +118,37 @@ Result<std::string> read_range(const std::filesystem::path& path, std::uint64_t 
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view bytes) {
+  FileSet files;
+  WGK_TRY(files.add(path, bytes));
+  return files.commit();
+}
+
+FileSet::~FileSet() {
+  for (const Entry& entry : entries_) ::unlink(entry.temporary.c_str());
+}
+
+Status FileSet::add(const std::filesystem::path& path, std::string_view bytes) {
+  // Found out here, for the renaming of others cannot be taken back.
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    errno = EISDIR;
+    return system_failure("io/write", path, "write");
+  }
   const std::filesystem::path temporary = temporary_beside(path);
   File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return system_failure("io/write", path, "write");
-  if (!write_bytes(file.get(), bytes) || !file.close() ||
-      ::rename(temporary.c_str(), path.c_str()) != 0) {
-    auto error = system_failure("io/write", path, "write");
-    ::unlink(temporary.c_str());
-    return error;
+  entries_.push_back({temporary, path});
+  if (!write_bytes(file.get(), bytes) || !file.close())
+    return system_failure("io/write", path, "write");
+  return {};
+}
+
+Status FileSet::commit() {
+  while (!entries_.empty()) {
+    const Entry& entry = entries_.front();
+    if (::rename(entry.temporary.c_str(), entry.path.c_str()) != 0)
+      return system_failure("io/write", entry.path, "write");
+    entries_.erase(entries_.begin());
   }
   return {};
 }

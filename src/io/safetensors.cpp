@@ -133,9 +133,4 @@ Result<HostArray> read_array(std::string_view place) {
   return array ? std::move(array) : in_file(std::move(array).error());
 }
 
-Status write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape,
-                 std::span<const std::byte> data) {
-  return write_file(path, format_npy(dtype, shape, data));
-}
-
 }  // namespace wgk::io

@@ -111,6 +111,20 @@ class Run(ProgramTest):
         self.assert_fails(done, INVALID, "'z'")
         self.assertEqual(sorted(os.listdir(self.folder)), before)
 
+    def test_leaves_files_that_were_there_alone(self):
+        os.mkdir(self.folder / "folder.npy")
+        for bad in ("folder.npy", "nosuch/y.npy"):
+            with self.subTest(bad):
+                (self.folder / "y.npy").write_bytes(b"mine")
+                before = sorted(os.listdir(self.folder))
+                done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=y.npy", "--output", f"y={bad}")
+                self.assert_fails(done, INVALID, "io/write", bad)
+                self.assertEqual((self.folder / "y.npy").read_bytes(), b"mine")
+                self.assertEqual(sorted(os.listdir(self.folder)), before)
+        done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=y.npy", "--output", "y=z.npy")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        self.assertEqual((self.folder / "y.npy").read_bytes(), (self.folder / "z.npy").read_bytes())
+
     def test_shader_that_does_not_compile(self):
         self.write_package(shader=SHADER + "fn broken() -> nonsense {}\n")
         done = self.wgk("run", self.package, "--input", "x=x.npy", "--output", "y=y.npy")
