@@ -84,12 +84,11 @@ stage_purity() {
   inside python3 tools/check_purity.py build/release && inside python3 tests/dev/check_purity_test.py
 }
 
-# The pure core under the address and undefined-behaviour sanitizers: its tests, and the inputs of its fuzz targets. Without --full
-# what reads texts of others (json, expr, jinja): about a minute of building on two cores.
+# The pure core under the address and undefined-behaviour sanitizers: its tests, and the inputs of its fuzz targets. About four minutes of
+# building on two cores.
 stage_sanitizers() {
-  local module test tests=() replays=() modules=(base json expr jinja)
-  [ "$WGK_TEST_FULL" != 1 ] || modules+=(package plan)
-  for module in "${modules[@]}"; do
+  local module test tests=() replays=()
+  for module in base json expr jinja package plan; do
     ! compgen -G "$REPO/src/$module/*_test.cpp" >/dev/null || tests+=("${module}_test")
     for test in "$REPO/src/$module"/*_fuzz.cpp; do
       [ ! -e "$test" ] || replays+=("$(basename "$test" .cpp)")
