@@ -250,35 +250,30 @@ Status Bound::submit_part(std::span<const Step> steps, bool first, bool last,
                           const Around& around) const {
   const Device& device = *prepared_->context_.device;
   const Procs& procs = device.procs();
-  const auto lock = device.lock();
-  ErrorScope scope(device,
-                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
-  const Handle<WGPUCommandEncoder> encoder = device.own(
-      procs.device_create_command_encoder(device.handle(), nullptr), procs.command_encoder_release);
-  if (!encoder) return failure("device/validation", "no command encoder could be made");
-  if (first) {
-    for (const Slice& slice : around.clear) {
-      procs.command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset,
-                                         slice.size);
+  return submit_commands(device, [&](WGPUCommandEncoder encoder) -> Status {
+    if (first) {
+      for (const Slice& slice : around.clear) {
+        procs.command_encoder_clear_buffer(encoder, slice.buffer->handle(), slice.offset,
+                                           slice.size);
+      }
+      record_copies(procs, encoder, before_);
     }
-    record_copies(procs, encoder.get(), before_);
-  }
-  if (!steps.empty()) {
-    WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
-    descriptor.label = view(prepared_->plan_->op_id);
-    const Handle<WGPUComputePassEncoder> pass =
-        device.own(procs.command_encoder_begin_compute_pass(encoder.get(), &descriptor),
-                   procs.compute_pass_release);
-    if (!pass) return failure("device/validation", "no compute pass could be begun");
-    record_steps(pass.get(), steps, prepared_->context_.debug_groups);
-    procs.compute_pass_end(pass.get());
-  }
-  if (last) {
-    record_copies(procs, encoder.get(), after_);
-    record_copies(procs, encoder.get(), around.copies);
-  }
-  if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
-  return scope.finish();
+    if (!steps.empty()) {
+      WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
+      descriptor.label = view(prepared_->plan_->op_id);
+      const Handle<WGPUComputePassEncoder> pass =
+          device.own(procs.command_encoder_begin_compute_pass(encoder, &descriptor),
+                     procs.compute_pass_release);
+      if (!pass) return failure("device/validation", "no compute pass could be begun");
+      record_steps(pass.get(), steps, prepared_->context_.debug_groups);
+      procs.compute_pass_end(pass.get());
+    }
+    if (last) {
+      record_copies(procs, encoder, after_);
+      record_copies(procs, encoder, around.copies);
+    }
+    return {};
+  });
 }
 
 Status Bound::submit(const Around& around) const {

@@ -104,6 +104,21 @@ void record_copies(const Procs& procs, WGPUCommandEncoder encoder, std::span<con
 // Finishes the encoder and submits it. Errors of everything recorded in it come back here.
 Status finish_and_submit(const Device& device, WGPUCommandEncoder encoder);
 
+// Submits what `record(encoder)` records, under the device's lock and an error scope.
+template <class Record>
+Status submit_commands(const Device& device, const Record& record) {
+  const auto lock = device.lock();
+  ErrorScope scope(device,
+                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
+  const Handle<WGPUCommandEncoder> encoder =
+      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
+                 device.procs().command_encoder_release);
+  if (!encoder) return failure("device/validation", "no command encoder could be made");
+  if (Status status = record(encoder.get()); !status) return status;
+  if (Status status = finish_and_submit(device, encoder.get()); !status) return status;
+  return scope.finish();
+}
+
 // Until all that was submitted before is done.
 Status wait_for_queue(const Device& device, std::optional<std::chrono::nanoseconds> timeout = {});
 

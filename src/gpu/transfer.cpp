@@ -111,32 +111,20 @@ Status copy(const Context& context, std::span<const Copy> copies) {
   const Device& device = *context.device;
   if (auto status = device.check(); !status) return status;
   if (copies.empty()) return {};
-  const auto lock = device.lock();
-  ErrorScope scope(device,
-                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
-  const Handle<WGPUCommandEncoder> encoder =
-      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
-                 device.procs().command_encoder_release);
-  if (!encoder) return failure("device/validation", "no command encoder could be made");
-  record_copies(device.procs(), encoder.get(), copies);
-  if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
-  return scope.finish();
+  return submit_commands(device, [&](WGPUCommandEncoder encoder) -> Status {
+    record_copies(device.procs(), encoder, copies);
+    return {};
+  });
 }
 
 Status clear(const Context& context, const Slice& slice) {
   const Device& device = *context.device;
   if (auto status = device.check(); !status) return status;
-  const auto lock = device.lock();
-  ErrorScope scope(device,
-                   device.owned() ? ErrorScope::Catch::kValidation : ErrorScope::Catch::kAll);
-  const Handle<WGPUCommandEncoder> encoder =
-      device.own(device.procs().device_create_command_encoder(device.handle(), nullptr),
-                 device.procs().command_encoder_release);
-  if (!encoder) return failure("device/validation", "no command encoder could be made");
-  device.procs().command_encoder_clear_buffer(encoder.get(), slice.buffer->handle(), slice.offset,
-                                              slice.size);
-  if (auto status = finish_and_submit(device, encoder.get()); !status) return status;
-  return scope.finish();
+  return submit_commands(device, [&](WGPUCommandEncoder encoder) -> Status {
+    device.procs().command_encoder_clear_buffer(encoder, slice.buffer->handle(), slice.offset,
+                                                slice.size);
+    return {};
+  });
 }
 
 std::uint64_t read_back_bytes(std::span<const Extent> extents) {
