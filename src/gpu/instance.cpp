@@ -185,8 +185,8 @@ Result<std::vector<Adapter>> Instance::adapters(const std::string& backend) cons
   toggles.enabledToggles = enabled.data();
   std::vector<WGPUAdapter> handles;
   if (procs_.enumerate_adapters != nullptr) {
-    const VulkanDriver driver;
-    if (!driver.found() && (backend.empty() || backend == "vulkan")) return std::vector<Adapter>();
+    if ((backend.empty() || backend == "vulkan") && !has_vulkan_driver())
+      return std::vector<Adapter>();
     options.nextInChain = &toggles.chain;
     handles = procs_.enumerate_adapters(handle_, &options);
   } else {

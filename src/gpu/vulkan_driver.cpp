@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <mutex>
 
 namespace wgk::gpu {
 namespace {
@@ -22,23 +23,21 @@ struct InstanceCreateInfo {
   const char* const* extensions = nullptr;
 };
 using CreateInstance = std::int32_t (*)(const InstanceCreateInfo*, const void*, void**);
-using DestroyInstance = void (*)(void*, const void*);
 
 }  // namespace
 
-VulkanDriver::VulkanDriver() : found_(false) {
-  library_ = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr) return;
-  const auto create = reinterpret_cast<CreateInstance>(dlsym(library_, "vkCreateInstance"));
+bool has_vulkan_driver() {
+  static std::mutex mutex;
+  static void* instance = nullptr;
+  const std::lock_guard lock(mutex);
+  if (instance != nullptr) return true;
+  void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  const auto create = reinterpret_cast<CreateInstance>(dlsym(library, "vkCreateInstance"));
   const InstanceCreateInfo info;
-  found_ = create != nullptr && create(&info, nullptr, &instance_) == 0;
-}
-
-VulkanDriver::~VulkanDriver() {
-  if (library_ == nullptr) return;
-  const auto destroy = reinterpret_cast<DestroyInstance>(dlsym(library_, "vkDestroyInstance"));
-  if (found_ && destroy != nullptr) destroy(instance_, nullptr);
-  dlclose(library_);
+  if (create != nullptr && create(&info, nullptr, &instance) == 0) return true;
+  dlclose(library);
+  return false;
 }
 
 }  // namespace wgk::gpu
@@ -46,8 +45,7 @@ VulkanDriver::~VulkanDriver() {
 #else
 
 namespace wgk::gpu {
-VulkanDriver::VulkanDriver() = default;
-VulkanDriver::~VulkanDriver() = default;
+bool has_vulkan_driver() { return true; }
 }  // namespace wgk::gpu
 
 #endif

@@ -5,22 +5,8 @@
 
 namespace wgk::gpu {
 
-// Keeps the driver's library loaded while it lives, so that Dawn, asked next, need not load it
-// again.
-class VulkanDriver {
- public:
-  VulkanDriver();
-  ~VulkanDriver();
-  VulkanDriver(const VulkanDriver&) = delete;
-  VulkanDriver& operator=(const VulkanDriver&) = delete;
-
-  // True also where it cannot be known: systems other than Linux.
-  bool found() const { return found_; }
-
- private:
-  bool found_ = true;
-  void* library_ = nullptr;
-  void* instance_ = nullptr;  // VkInstance
-};
+// True also where it cannot be known: systems other than Linux. A driver that was found stays
+// loaded, so that it is looked for once and Dawn, asked next, need not load it again.
+bool has_vulkan_driver();
 
 }  // namespace wgk::gpu
