@@ -2,8 +2,6 @@
 #include "bench/workload.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <format>
 
 #include "base/try.h"
@@ -154,7 +152,6 @@ Result<LeastWork> Workload::least_work(const package::Package& package, const De
   return work;
 }
 
-// Contenders with the same tensors take turns in the same sets: what is large is made once.
 struct Workload::Arenas {
   std::vector<PlanTensor> tensors;
   std::vector<std::vector<gpu::Slice>> sets;
@@ -168,24 +165,26 @@ struct Workload::Arenas {
   }
 };
 
-// The inputs go to the device once and are copied there from set to set.
+Result<std::vector<std::byte>> Workload::device_bytes(const PlanTensor& tensor) const {
+  const verify::Array* array =
+      tensor.is_input ? verify::find_array(call_.inputs, tensor.port) : nullptr;
+  if (array == nullptr || tensor.byte_length == 0) return std::vector<std::byte>();
+  return planning::encode(array->data, array->dtype, tensor);
+}
+
 Status Workload::fill(const gpu::Context& context, const Plan& plan,
                       const std::vector<std::vector<gpu::Slice>>& sets) const {
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
-    const verify::Array* array =
-        tensor.is_input ? verify::find_array(call_.inputs, tensor.port) : nullptr;
-    if (array == nullptr || tensor.byte_length == 0) continue;
-    WGK_ASSIGN(const std::vector<std::byte> data,
-               planning::encode(array->data, array->dtype, tensor));
+    WGK_ASSIGN(const std::vector<std::byte> data, device_bytes(tensor));
+    if (data.empty()) continue;
     if (sets.size() < 3) {
       for (const auto& set : sets) WGK_TRY(gpu::write(context, set[i], data));
       continue;
     }
     WGK_ASSIGN(const gpu::Allocation source,
                context.memory->allocate(tensor.buffer_size, gpu::kTensorUsage, "bench data"));
-    const gpu::Slice whole{source.buffer, 0, tensor.buffer_size};
-    WGK_TRY(gpu::write(context, whole, data));
+    WGK_TRY(gpu::write(context, {source.buffer, 0, tensor.buffer_size}, data));
     std::vector<gpu::Copy> copies;
     for (const auto& set : sets)
       copies.push_back({source.buffer, set[i].buffer, 0, set[i].offset, tensor.buffer_size});
@@ -219,12 +218,9 @@ Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prep
 Status Workload::upload(const gpu::Bound& bound) const {
   const Plan& plan = bound.prepared().plan();
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const verify::Array* array =
-        plan.tensors[i].is_input ? verify::find_array(call_.inputs, plan.tensors[i].port) : nullptr;
-    if (array == nullptr) continue;
-    WGK_ASSIGN(const std::vector<std::byte> bytes,
-               planning::encode(array->data, array->dtype, plan.tensors[i]));
-    WGK_TRY(gpu::write(bound.prepared().context(), bound.tensors()[i], bytes));
+    WGK_ASSIGN(const std::vector<std::byte> data, device_bytes(plan.tensors[i]));
+    if (data.empty()) continue;
+    WGK_TRY(gpu::write(bound.prepared().context(), bound.tensors()[i], data));
   }
   return {};
 }

@@ -66,16 +66,20 @@ class Workload {
   // What the oracle says of the sample; of the whole call without one.
   Result<verify::Arrays> ask_oracle(const package::Package& package,
                                     const std::optional<reference::Sample>& sample) const;
-
-  const package::BenchCase* bench_ = nullptr;
-  verify::Call call_;
-  // What the oracle says, of the whole or of a part, and which elements these are; made at the
-  // first check.
+  // The case's data for an input as its buffer holds it; nothing for other tensors.
+  Result<std::vector<std::byte>> device_bytes(const PlanTensor& tensor) const;
+  // Writes the inputs to each of `sets`: they go to the device once and are copied there from set
+  // to set.
   Status fill(const gpu::Context& context, const Plan& plan,
               const std::vector<std::vector<gpu::Slice>>& sets) const;
 
+  const package::BenchCase* bench_ = nullptr;
+  verify::Call call_;
+  // Contenders with the same tensors take turns in the same sets: what is large is made once.
   struct Arenas;
   mutable std::shared_ptr<const Arenas> arenas_;
+  // What the oracle says, of the whole or of a part, and which elements these are; made at the
+  // first check.
   struct Answer;
   mutable std::shared_ptr<const Answer> answer_;
 };
