@@ -5,30 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 #include <optional>
 
 #include "gpu/count_support.h"
 #include "runtime/access.h"
+#include "runtime/count_allocations.h"
 #include "runtime/test_support.h"
-
-// Every allocation of the thread.
-namespace {
-thread_local std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  std::abort();
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace wgk {
 namespace {

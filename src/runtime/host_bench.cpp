@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <format>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,26 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/count_allocations.h"  // what the bare calls need is subtracted by the reader
 #include "wgk/wgk.h"
-
-// Counts every allocation of the thread, ours and Dawn's: what the bare calls need is subtracted by
-// the reader.
-namespace {
-thread_local std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  std::abort();
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace wgk {
 namespace {
