@@ -1,8 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the generators of test.json and bench.json share: one case per line, no duplicate names, a check mode."""
+"""What the generators of test.json and bench.json share: tensors and their data, one case per line, no duplicate names, a check mode."""
 import argparse
 import json
 import sys
+
+
+F32, F16 = "float32", "float16"
+
+
+def tensor(dtype, shape, data, **more):
+    return {"dtype": dtype, "shape": list(shape), "data": data, **more}
+
+
+def grid(seed, r, step, offset=0):
+    """Multiples of step, at most r of them away from offset."""
+    data = {"kind": "grid", "seed": seed, "r": r, "step": step}
+    if offset:
+        data["offset"] = offset
+    return data
+
+
+def const(value):
+    return {"kind": "const", "value": value}
+
+
+def values(items):
+    return {"kind": "values", "values": list(items)}
 
 
 def render(document):

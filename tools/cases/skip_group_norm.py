@@ -6,10 +6,10 @@ import pathlib
 import random
 
 import case_writer
+from case_writer import F16, F32, const, tensor
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "kernels/com.microsoft.SkipGroupNorm/build/webgpu"
 
-F32, F16 = "float32", "float16"
 Y_TOLERANCE = {F32: {"abs": 2e-5, "rel": 2e-5}, F16: {"abs": 4e-3, "rel": 2e-3}}
 Y_LARGE = {F32: {"abs": 5e-5, "rel": 5e-5}, F16: {"abs": 4e-3, "rel": 2e-3}}
 # The oracle's S has the one rounding in it already; half a unit in the last place is left for float16, so any other rounding shows.
@@ -30,23 +30,12 @@ OPTIONS = {
 }
 
 
-def tensor(dtype, shape, data, **more):
-    return {"dtype": dtype, "shape": list(shape), "data": data, **more}
-
-
 def grid(seed, r=255, step=0.0078125, offset=0):
-    data = {"kind": "grid", "seed": seed, "r": r, "step": step}
-    if offset:
-        data["offset"] = offset
-    return data
-
-
-def const(value):
-    return {"kind": "const", "value": value}
+    return case_writer.grid(seed, r, step, offset)
 
 
 def values(*items):
-    return {"kind": "values", "values": list(items)}
+    return case_writer.values(items)
 
 
 def image(batch, spatial, channels, last):

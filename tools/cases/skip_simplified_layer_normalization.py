@@ -4,10 +4,10 @@
 import pathlib
 
 import case_writer
+from case_writer import F16, F32, const, tensor
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "kernels/com.microsoft.SkipSimplifiedLayerNormalization/build/webgpu"
 
-F32, F16 = "float32", "float16"
 HIDDEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 127, 128, 129, 576, 896, 2048, 4097, 131072]
 STATISTICS = ["", "mean", "inv", "both"]
 FORMS = ["plain", "residual", "bias", "bias_residual"]
@@ -19,23 +19,12 @@ SUM_TOLERANCE = {F32: {"abs": 1e-6, "rel": 2e-7}, F16: {"abs": 3e-8, "rel": 4.88
 INVERSE_TOLERANCE = {"abs": 0, "rel": 5e-6}
 
 
-def tensor(dtype, shape, data, **more):
-    return {"dtype": dtype, "shape": list(shape), "data": data, **more}
-
-
 def grid(seed, r=256, step=0.0078125, offset=0):
-    data = {"kind": "grid", "seed": seed, "r": r, "step": step}
-    if offset:
-        data["offset"] = offset
-    return data
-
-
-def const(value):
-    return {"kind": "const", "value": value}
+    return case_writer.grid(seed, r, step, offset)
 
 
 def values(*items):
-    return {"kind": "values", "values": list(items)}
+    return case_writer.values(items)
 
 
 def outputs_for(shape, dtype, form="plain", statistics=""):
