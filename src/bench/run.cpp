@@ -5,6 +5,7 @@
 #include <chrono>
 #include <format>
 #include <fstream>
+#include <span>
 
 #include "base/try.h"
 #include "bench/host_costs.h"
@@ -48,7 +49,7 @@ class Runner {
   std::vector<Contender> contenders(const Workload& workload, const Subject& subject,
                                     const Subject* against) const;
   Entry prepare(const Workload& workload, const Contender& contender);
-  Status time_entries(const Workload& workload, std::vector<Entry>& entries, bool cold);
+  Status time_entries(const Workload& workload, std::span<const Entry> entries, bool cold);
   Result<Rotation> floor_rotation(const Entry& entry, Measurement& measurement) const;
   void add(Measurement measurement);
   Result<const Rotation*> copies();
@@ -67,7 +68,7 @@ std::vector<Contender> Runner::contenders(const Workload& workload, const Subjec
   const DeviceCaps& caps = context_.device->caps();
   for (const Subject* one : {&subject, against}) {
     if (one == nullptr) continue;
-    const std::string place = against != nullptr ? (one == against ? " (against)" : "") : "";
+    const std::string place = one == against ? " (against)" : "";
     for (const NamedJson& tunables : options_.settings) {
       std::vector<std::string> variants = options_.variants;
       if (variants.empty()) variants = {""};
@@ -155,7 +156,7 @@ Result<const Rotation*> Runner::copies() {
   return &copies_;
 }
 
-Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entries, bool cold) {
+Status Runner::time_entries(const Workload& workload, std::span<const Entry> entries, bool cold) {
   std::vector<Rotation> rotations;
   std::vector<Measurement> measured;
   for (const Entry& entry : entries) {
@@ -181,11 +182,11 @@ Status Runner::time_entries(const Workload& workload, std::vector<Entry>& entrie
     rotations.push_back(*copy);
   }
   WGK_ASSIGN(const std::vector<Timing> timings, timer_.measure(rotations));
+  const double copy_speed = options_.copies ? static_cast<double>(timer_.copied_bytes()) /
+                                                  summarize(timings.back().seconds).p10
+                                            : 0;
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    if (options_.copies) {
-      measured[i].copy_bytes_per_second =
-          static_cast<double>(timer_.copied_bytes()) / summarize(timings.back().seconds).p10;
-    }
+    measured[i].copy_bytes_per_second = copy_speed;
     measured[i].cold = cold;
     measured[i].seconds = summarize(timings[i].seconds);
     measured[i].clock_retries = timings[i].clock_retries;
@@ -220,9 +221,9 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
           return other.prepared && other.measurement.package == entry.measurement.package &&
                  against == nullptr &&
                  std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes,
-                                    {}, &PlanPass::key, &PlanPass::key) &&
-                 std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes,
-                                    {}, &PlanPass::dispatch, &PlanPass::dispatch);
+                                    [](const PlanPass& a, const PlanPass& b) {
+                                      return a.key == b.key && a.dispatch == b.dispatch;
+                                    });
         });
     if (known) continue;
     if (!entry.measurement.error.empty()) add(entry.measurement);
@@ -234,10 +235,7 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
       WGK_TRY(time_entries(*workload, entries, cold));
       continue;
     }
-    for (Entry& entry : entries) {
-      std::vector<Entry> one = {entry};
-      WGK_TRY(time_entries(*workload, one, cold));
-    }
+    for (const Entry& entry : entries) WGK_TRY(time_entries(*workload, {&entry, 1}, cold));
   }
   return {};
 }
