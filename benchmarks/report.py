@@ -264,7 +264,9 @@ def host_section(report):
     yield "| what | ours | bare | ours - bare | ours / bare | goal |\n| --- | --- | --- | --- | --- | --- |"
     for row in report["rows"]:
         unit = f" {row['unit']}" if row["unit"] else ""
-        yield f"| {row['what']} | {row['ours']:.3f}{unit} | {row['bare']:.3f}{unit} | {row['extra']:+.3f}{unit} | {row['ratio']:.3f} | {row['goal']} |"
+        bare, extra, ratio = (f"{row[name]:{form}}{suffix}" if row[name] is not None else "-"
+                              for name, form, suffix in (("bare", ".3f", unit), ("extra", "+.3f", unit), ("ratio", ".3f", "")))
+        yield f"| {row['what']} | {row['ours']:.3f}{unit} | {bare} | {extra} | {ratio} | {row['goal']} |"
     yield ""
 
 

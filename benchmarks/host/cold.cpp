@@ -8,10 +8,13 @@
 //   cold ahead PACKAGE                the same, the package opened while the device is made
 //   cold bare FILE
 //   cold pipelines PACKAGE FOLDER     microseconds of 12 pipelines: by the library, then by bare
-//   calls on the same kind of device
+//   calls on the same kind of device, and how many of the cache's blobs each of them loaded
+//   cold calls PACKAGE                what 10,000 calls make after the third
+#include <malloc.h>
 #include <webgpu/webgpu.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -96,6 +99,8 @@ int ours(const char* package, bool ahead) {
 struct BareDevice {
   WGPUInstance instance = nullptr;
   WGPUDevice device = nullptr;
+  std::atomic<int> blobs_loaded = 0;
+  WGPUDawnLoadCacheDataCallback load = nullptr;
 
   // `needs`: the features, limits, toggles and cache hooks to make it with; null: what a plain
   // program asks for.
@@ -124,7 +129,25 @@ struct BareDevice {
     made.callback = [](WGPURequestDeviceStatus, WGPUDevice result, WGPUStringView, void* to,
                        void*) { *static_cast<WGPUDevice*>(to) = result; };
     made.userdata1 = &device;
+    count_loads(descriptor.nextInChain);
     wait(wgpuAdapterRequestDevice(adapter, &descriptor, made));
+  }
+  // Puts a counter in front of the cache's load function, where the descriptor has one.
+  void count_loads(WGPUChainedStruct* chain) {
+    for (; chain != nullptr; chain = chain->next) {
+      if (chain->sType != WGPUSType_DawnCacheDeviceDescriptor) continue;
+      auto& hook =
+          reinterpret_cast<WGPUDawnCacheDeviceDescriptor*>(chain)->dawnLoadCacheDataCallbackInfo;
+      load = hook.callback;
+      hook.callback = [](std::size_t key_size, const std::uint8_t* key, std::size_t size,
+                         std::uint8_t* value, void* cache, void* self) {
+        auto& counter = *static_cast<BareDevice*>(self);
+        const std::size_t found = counter.load(key_size, key, size, value, cache, nullptr);
+        if (found > 0 && value != nullptr) ++counter.blobs_loaded;
+        return found;
+      };
+      hook.userdata2 = this;
+    }
   }
   void wait(WGPUFuture future) const {
     WGPUFutureWaitInfo info = {future, WGPU_FALSE};
@@ -269,10 +292,31 @@ std::vector<wgk::Signature> many_signatures() {
   return list;
 }
 
+void bare_pipelines(const std::vector<wgk::PlanPass>& passes, const char* folder,
+                    double& microseconds, int& blobs) {
+  wgk::DeviceNeeds needs = need(wgk::device_needs({}, {.cache_folder = folder}));
+  const BareDevice device(&needs);
+  std::vector<WGPUBindGroupLayout> layouts(passes.size());
+  std::vector<WGPUComputePipeline> made(passes.size());
+  std::vector<WGPUFuture> futures;
+  const auto start = Clock::now();
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    std::vector<int> types;
+    for (const wgk::PlanBinding& binding : passes[i].bindings)
+      types.push_back(static_cast<int>(binding.type));
+    futures.push_back(start_pipeline(device.device, *passes[i].wgsl, types, &layouts[i], &made[i]));
+  }
+  for (const WGPUFuture future : futures) device.wait(future);
+  microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  if (!std::ranges::all_of(made, [](WGPUComputePipeline pipeline) { return pipeline != nullptr; }))
+    std::exit(1);
+  blobs = device.blobs_loaded;
+}
+
 int pipelines(const char* package, const char* folder) {
   constexpr std::size_t kWanted = 12;
   std::vector<wgk::PlanPass> passes;
-  const auto build = [&](double& microseconds) {
+  const auto build = [&](double& microseconds, wgk::RuntimeStats& stats) {
     const wgk::Runtime runtime = need(wgk::Runtime::create({{.cache_folder = folder}}));
     const wgk::Kernel norm = need(runtime.load(package));
     std::vector<wgk::Prewarm> calls;
@@ -289,29 +333,57 @@ int pipelines(const char* package, const char* folder) {
     auto future = need(runtime.prewarm(calls));
     if (auto status = future.wait(); !status) std::exit(1);
     microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    stats = runtime.stats();
   };
   double cold = 0, warm = 0;
-  build(cold);
-  build(warm);
-  wgk::DeviceNeeds needs = need(wgk::device_needs({}, {.cache_folder = folder}));
-  const BareDevice device(&needs);
-  std::vector<WGPUBindGroupLayout> layouts(passes.size());
-  std::vector<WGPUComputePipeline> made(passes.size());
-  std::vector<WGPUFuture> futures;
+  wgk::RuntimeStats first, second;
+  build(cold, first);
+  build(warm, second);
+  // A bare device has cache keys of its own: it too is made twice.
+  double bare = 0;
+  int bare_blobs = 0;
+  bare_pipelines(passes, folder, bare, bare_blobs);
+  bare_pipelines(passes, folder, bare, bare_blobs);
+  std::printf(
+      "{\"pipelines\": %zu, \"cold_us\": %.1f, \"ours_us\": %.1f, \"bare_us\": %.1f, "
+      "\"cold_blobs\": %llu, \"ours_blobs\": %llu, \"bare_blobs\": %d}\n",
+      passes.size(), cold, warm, bare, static_cast<unsigned long long>(first.blobs_loaded),
+      static_cast<unsigned long long>(second.blobs_loaded), bare_blobs);
+  // Figures of a full cache are such only if both loaded what it holds.
+  const bool cached =
+      second.blobs_loaded >= passes.size() && static_cast<std::size_t>(bare_blobs) >= passes.size();
+  if (!cached) std::fputs("the pipelines did not come from the cache\n", stderr);
+  return cached ? 0 : 1;
+}
+
+// What 10,000 equal calls make after the third: with tensors of the device, read back.
+int calls(const char* package) {
+  constexpr int kCalls = 10000, kSettled = 2000;
+  const wgk::Runtime runtime = need(wgk::Runtime::create());
+  const wgk::Kernel norm = need(runtime.load(package));
+  const std::vector<float> row(kHidden, 1.0F);
+  const wgk::Tensor input = need(runtime.upload(wgk::HostTensor(row, {1, kHidden})));
+  const wgk::Tensor gamma = need(runtime.upload(wgk::HostTensor(row, {kHidden})));
+  wgk::RuntimeStats third;
+  std::size_t heap = 0;
   const auto start = Clock::now();
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    std::vector<int> types;
-    for (const wgk::PlanBinding& binding : passes[i].bindings)
-      types.push_back(static_cast<int>(binding.type));
-    futures.push_back(start_pipeline(device.device, *passes[i].wgsl, types, &layouts[i], &made[i]));
+  for (int i = 0; i < kCalls; ++i) {
+    need(norm.call({{"inputT", input}, {"skipT", input}, {"gammaT", gamma}}, {.read_back = true}));
+    if (i == 2) third = runtime.stats();
+    if (i == kSettled) heap = ::mallinfo2().uordblks;
   }
-  for (const WGPUFuture future : futures) device.wait(future);
-  const double bare = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  const bool all =
-      std::ranges::all_of(made, [](WGPUComputePipeline pipeline) { return pipeline != nullptr; });
-  std::printf("{\"pipelines\": %zu, \"cold_us\": %.1f, \"ours_us\": %.1f, \"bare_us\": %.1f}\n",
-              passes.size(), cold, warm, bare);
-  return all ? 0 : 1;
+  const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  const wgk::RuntimeStats last = runtime.stats();
+  std::printf(
+      "{\"calls\": %d, \"us_per_call\": %.3f, \"made\": %llu, \"device_bytes\": %lld, "
+      "\"heap_bytes\": %lld}\n",
+      kCalls, us / kCalls,
+      static_cast<unsigned long long>(
+          last.buffers_made - third.buffers_made + last.bind_groups_made - third.bind_groups_made +
+          last.pipelines_built - third.pipelines_built + last.plans_made - third.plans_made),
+      static_cast<long long>(last.live_bytes - third.live_bytes),
+      static_cast<long long>(::mallinfo2().uordblks) - static_cast<long long>(heap));
+  return 0;
 }
 
 }  // namespace
@@ -327,10 +399,10 @@ int main(int count, char** arguments) {
   if ((mode == "ours" || mode == "ahead") && count == 3) return ours(arguments[2], mode == "ahead");
   if (mode == "bare" && count == 3) return bare(arguments[2]);
   if (mode == "pipelines" && count == 4) return pipelines(arguments[2], arguments[3]);
+  if (mode == "calls" && count == 3) return calls(arguments[2]);
   return std::fputs(
              "usage: cold adapter | plan PACKAGE FILE | ours PACKAGE | ahead PACKAGE | bare FILE | "
-             "pipelines "
-             "PACKAGE FOLDER\n",
+             "pipelines PACKAGE FOLDER | calls PACKAGE\n",
              stderr),
          2;
 }

@@ -6,7 +6,8 @@ usage: benchmarks/host/run.py BUILD_FOLDER [--repetitions N] [--min-time S] [--o
 
 BUILD_FOLDER/bin holds the programs `runtime_bench` and `cold`; `--prefix` is what they are started by.
 
-Bare and our own variants alternate. Every figure is a median; `ratio` and `extra` compare ours with bare.
+Bare and our own variants alternate. Every figure is a median; `ratio` and `extra` compare ours with bare. Parts that fail are named at the end of
+their place and make the exit status 1; the others are measured and written all the same.
 """
 
 import argparse
@@ -32,18 +33,18 @@ def first_line_time(command):
         spent = time.perf_counter() - start
         process.stdout.read()
     if process.returncode != 0 or not line:
-        sys.exit(f"{command} failed")
+        raise RuntimeError(f"{' '.join(map(str, command))} failed")
     return spent
 
 
-def micro(bench, repetitions, seconds):
-    """Medians by name of the Google Benchmark program, repetitions of all benchmarks interleaved."""
+def micro(bench, wanted, repetitions, seconds):
+    """Medians by name of benchmarks of the Google Benchmark program, repetitions of all of them interleaved."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
             [*bench, f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={seconds}s", "--benchmark_enable_random_interleaving=true",
              "--benchmark_report_aggregates_only=true", f"--benchmark_out={out.name}", "--benchmark_out_format=json",
-             "--benchmark_filter=BM_(Record|Threads|RoundTrip|Chain)"],
-            check=True, stdout=subprocess.DEVNULL)
+             f"--benchmark_filter=BM_({wanted})"],
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         report = json.load(open(out.name, encoding="utf-8"))
     scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
     found = {}
@@ -56,8 +57,101 @@ def micro(bench, repetitions, seconds):
     return found
 
 
-def pair(what, ours, bare, unit, goal):
-    return {"what": what, "ours": ours, "bare": bare, "unit": unit, "extra": ours - bare, "ratio": ours / bare if bare else 1.0, "goal": goal}
+class Table:
+    """Rows, printed as they come. `bare` is None where there is nothing to compare with."""
+
+    def __init__(self):
+        self.rows, self.failed = [], []
+
+    def add(self, what, ours, bare, unit, goal):
+        row = {"what": what, "ours": ours, "bare": bare, "unit": unit, "extra": None if bare is None else ours - bare,
+               "ratio": ours / bare if bare else None, "goal": goal}
+        self.rows.append(row)
+        beside = "" if bare is None else f" bare {bare:10.3f} {unit:3} extra {row['extra']:+9.3f}"
+        ratio = "" if row["ratio"] is None else f"  ratio {row['ratio']:.3f}"
+        print(f"{what:72} ours {ours:10.3f} {unit:3}{beside}{ratio}  goal {goal}", flush=True)
+
+    def part(self, measure):
+        """One part of the table; one that fails leaves the others standing."""
+        try:
+            measure(self)
+        except (subprocess.CalledProcessError, RuntimeError, KeyError) as error:
+            self.failed.append(measure.__name__)
+            print(f"{measure.__name__} failed: {error}\n{getattr(error, 'stderr', None) or ''}", flush=True)
+
+
+class Measure:
+    """The parts of the table, in the order in which they are measured."""
+
+    def __init__(self, options):
+        prefix = shlex.split(options.prefix)
+        self.bench = [*prefix, options.build / "bin" / "runtime_bench"]
+        self.cold = [*prefix, options.build / "bin" / "cold"]
+        self.norm = options.kernels / "com.microsoft.SkipSimplifiedLayerNormalization"
+        self.repetitions, self.seconds = options.repetitions, options.min_time
+
+    def medians(self, wanted):
+        found = micro(self.bench, wanted, self.repetitions, self.seconds)
+        return found, lambda name, scale=1e6: found[f"BM_{name}"]["seconds"] * scale
+
+    def new_process(self, table):
+        with tempfile.TemporaryDirectory() as folder:
+            plan = pathlib.Path(folder) / "plan.txt"
+            subprocess.run([*self.cold, "plan", self.norm, plan], check=True)
+            times = {"ours": [], "ahead": [], "bare": []}
+            for _ in range(self.repetitions + 1):
+                for name, spent in times.items():
+                    spent.append(first_line_time([*self.cold, name, plan if name == "bare" else self.norm]))
+        # The first of each fills the caches of the machine.
+        medians = {name: statistics.median(values[1:]) * 1e3 for name, values in times.items()}
+        table.add("new process to first result", medians["ours"], medians["bare"], "ms", "1.2 x")
+        table.add("the same, the package opened by the caller beside the device", medians["ahead"], medians["bare"], "ms", "1.2 x")
+
+    def round_trip(self, table):
+        _, seconds = self.medians("RoundTrip")
+        table.add("submit to mapped result", seconds("RoundTripOurs"), seconds("RoundTripBare"), "us", "+3 us")
+        table.add("the same as one call with host data", seconds("RoundTripCall"), seconds("RoundTripBare"), "us", "none")
+        table.add("submit to mapped result, ours on a trusted device (bare: ours on a safe one)", seconds("RoundTripTrusted"), seconds("RoundTripOurs"), "us",
+                  "none")
+
+    def record(self, table):
+        found, _ = self.medians("Record")
+        ours, bare = found["BM_RecordOurs"], found["BM_RecordBare"]
+        table.add("record one dispatch", ours["per_dispatch"] * 1e6, bare["per_dispatch"] * 1e6, "us", "+0.2 us")
+        table.add("allocations per recorded call, Dawn's included", ours["allocations_per_call"], bare["allocations_per_call"], "", "no more than bare")
+        table.add("record one dispatch, ours on a trusted device (bare: ours on a safe one)", found["BM_RecordTrusted"]["per_dispatch"] * 1e6,
+                  ours["per_dispatch"] * 1e6, "us", "none")
+
+    def threads(self, table):
+        found, _ = self.medians("Threads")
+        scaling = {name: found[f"BM_Threads{name}/8"]["calls_per_second"] / found[f"BM_Threads{name}/1"]["calls_per_second"] for name in ("Ours", "Bare")}
+        table.add("recording on 8 threads over one", scaling["Ours"], scaling["Bare"], "x", "0.95 of bare")
+
+    def chain(self, table):
+        _, seconds = self.medians("Chain")
+        table.add("chain of 32 x (norm, decode attention, norm)", seconds("ChainOurs", 1e3), seconds("ChainBare", 1e3), "ms", "1.05 x")
+        table.add("the same, one awaited call after another (bare: ours in one submit)", seconds("ChainAwaited", 1e3), seconds("ChainOurs", 1e3), "ms",
+                  "at least 2.4 x")
+
+    def pipelines(self, table):
+        cached = []
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(self.repetitions):
+                done = subprocess.run([*self.cold, "pipelines", self.norm, pathlib.Path(folder) / "cache"], check=True, capture_output=True, text=True)
+                cached.append(json.loads(done.stdout))
+        first = cached[0]
+        table.add(f"{first['pipelines']} pipelines from a full disk cache (blobs loaded: {min(c['ours_blobs'] for c in cached)}, "
+                  f"bare {min(c['bare_blobs'] for c in cached)})",
+                  statistics.median(c["ours_us"] for c in cached) / 1e3, statistics.median(c["bare_us"] for c in cached) / 1e3, "ms", "1.2 x")
+        table.add(f"the same pipelines with an empty cache (blobs loaded: {first['cold_blobs']}; once)", first["cold_us"] / 1e3, None, "ms", "none")
+
+    def ten_thousand_calls(self, table):
+        done = subprocess.run([*self.cold, "calls", self.norm], check=True, capture_output=True, text=True)
+        found = json.loads(done.stdout)
+        table.add(f"{found['calls']:,} calls with tensors of the device, read back: each", found["us_per_call"], None, "us", "none")
+        table.add("buffers, bind groups, pipelines and plans they made after the third", found["made"], None, "", "0")
+        table.add("growth of device memory after the third call", found["device_bytes"] / 1024, None, "KiB", "0")
+        table.add("growth of the host heap after the 2,000th call", found["heap_bytes"] / 1024, None, "KiB", "flat")
 
 
 def main():
@@ -70,59 +164,17 @@ def main():
     parser.add_argument("--prefix", default="")
     parser.add_argument("--note", default="", help="what a reader must know of the machine and the build")
     options = parser.parse_args()
-    prefix = shlex.split(options.prefix)
-    cold = [*prefix, options.build / "bin" / "cold"]
-    norm = options.kernels / "com.microsoft.SkipSimplifiedLayerNormalization"
     os.environ["WGK_KERNELS"] = str(options.kernels)
-    results = micro([*prefix, options.build / "bin" / "runtime_bench"], options.repetitions, options.min_time)
-
-    rows = []
-
-    def add(what, ours, bare, unit, goal):
-        row = pair(what, ours, bare, unit, goal)
-        rows.append(row)
-        print(f"{what:68} ours {ours:10.3f} {unit:3} bare {bare:10.3f} {unit:3} extra {row['extra']:+9.3f}  ratio {row['ratio']:.3f}  goal {goal}", flush=True)
-
-    def seconds(name, scale=1e6):
-        return results[f"BM_{name}"]["seconds"] * scale
-
-    record = {name: results[f"BM_Record{name}"] for name in ("Ours", "Bare")}
-    add("record one dispatch", record["Ours"]["per_dispatch"] * 1e6, record["Bare"]["per_dispatch"] * 1e6, "us", "+0.2 us")
-    add("allocations per recorded call, Dawn's included", record["Ours"]["allocations_per_call"], record["Bare"]["allocations_per_call"], "", "no more than bare")
-    add("submit to mapped result", seconds("RoundTripOurs"), seconds("RoundTripBare"), "us", "+3 us")
-    add("the same as one call with host data", seconds("RoundTripCall"), seconds("RoundTripBare"), "us", "none")
-    add("the same on a trusted device", seconds("RoundTripTrusted"), seconds("RoundTripBare"), "us", "none (bare: safe)")
-    scaling = {name: results[f"BM_Threads{name}/8"]["calls_per_second"] / results[f"BM_Threads{name}/1"]["calls_per_second"]
-               for name in ("Ours", "Bare")}
-    add("recording on 8 threads over one", scaling["Ours"], scaling["Bare"], "x", "0.95 of bare")
-    add("chain of 32 x (norm, decode attention, norm)", seconds("ChainOurs", 1e3), seconds("ChainBare", 1e3), "ms", "1.05 x")
-    add("the same, one awaited call after another (bare: ours in one submit)", seconds("ChainAwaited", 1e3), seconds("ChainOurs", 1e3), "ms", "at least 2.4 x")
-
-    with tempfile.TemporaryDirectory() as folder:
-        plan = pathlib.Path(folder) / "plan.txt"
-        subprocess.run([*cold, "plan", norm, plan], check=True)
-        times = {"ours": [], "ahead": [], "bare": []}
-        for _ in range(options.repetitions + 1):
-            times["ours"].append(first_line_time([*cold, "ours", norm]))
-            times["ahead"].append(first_line_time([*cold, "ahead", norm]))
-            times["bare"].append(first_line_time([*cold, "bare", plan]))
-        # The first of each fills the caches of the machine.
-        medians = {name: statistics.median(values[1:]) * 1e3 for name, values in times.items()}
-        add("new process to first result, the package opened beside the device", medians["ahead"], medians["bare"], "ms", "1.2 x")
-        add("new process to first result, one step after another", medians["ours"], medians["bare"], "ms", "1.2 x")
-        cached = []
-        for _ in range(options.repetitions):
-            done = subprocess.run([*cold, "pipelines", norm, pathlib.Path(folder) / "cache"], check=True, capture_output=True, text=True)
-            cached.append(json.loads(done.stdout))
-        add(f"{cached[0]['pipelines']} pipelines from a full disk cache", statistics.median(c["ours_us"] for c in cached) / 1e3,
-            statistics.median(c["bare_us"] for c in cached) / 1e3, "ms", "1.2 x")
-
+    measure, table = Measure(options), Table()
+    for part in (measure.new_process, measure.round_trip, measure.record, measure.threads, measure.chain, measure.pipelines, measure.ten_thousand_calls):
+        table.part(part)
     if options.out:
-        info = subprocess.run([*cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
+        info = subprocess.run([*measure.cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
         report = {"kind": "host", "machine": platform.machine(), "adapter": info, "date": time.strftime("%Y-%m-%d", time.gmtime()),
-                  "cpus": os.cpu_count(), "repetitions": options.repetitions, "note": options.note, "rows": rows}
+                  "cpus": os.cpu_count(), "repetitions": options.repetitions, "note": options.note, "rows": table.rows}
         options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return 1 if table.failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
