@@ -212,15 +212,17 @@ Result<Handle<WGPUBindGroup>> Bound::make_group(const Pipeline& pipeline,
   return group;
 }
 
-Status Bound::add_clear(const BufferRef& buffer, std::uint64_t size) {
+Status Bound::add_clear(std::size_t scratch) {
+  const std::uint64_t size = prepared_->plan().scratch[scratch].buffer_size;
+  const std::string& label = prepared_->clear_labels_[scratch];
   WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
-  entry.buffer = buffer->handle();
+  entry.buffer = scratch_[scratch]->handle();
   entry.size = size;
-  auto group = make_group(*prepared_->clear_pipeline_, {&entry, 1}, clear_pass().label);
+  auto group = make_group(*prepared_->clear_pipeline_, {&entry, 1}, label);
   if (!group) return std::unexpected(std::move(group.error()));
   const auto [x, y, z] = clear_dispatch(size / 4);
-  steps_.push_back({prepared_->clear_pipeline_->handle.get(), group->get(), x, y, z,
-                    &clear_pass().label, false});
+  steps_.push_back(
+      {prepared_->clear_pipeline_->handle.get(), group->get(), x, y, z, &label, false});
   groups_.push_back(std::move(*group));
   return {};
 }
@@ -229,7 +231,7 @@ Status Bound::make_groups() {
   const Plan& plan = prepared_->plan();
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
     if (!plan.scratch[i].allocated || !plan.scratch[i].zero_init) continue;
-    if (auto status = add_clear(scratch_[i], plan.scratch[i].buffer_size); !status) return status;
+    if (auto status = add_clear(i); !status) return status;
   }
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {
     const PlanPass& pass = plan.passes[p];
@@ -255,10 +257,10 @@ Status Bound::make_groups() {
       entries.push_back(entry);
     }
     const Pipeline& pipeline = *prepared_->pipelines_[p];
-    auto group = make_group(pipeline, entries, pass.label);
+    auto group = make_group(pipeline, entries, prepared_->labels_[p]);
     if (!group) return std::unexpected(std::move(group.error()));
     steps_.push_back({pipeline.handle.get(), group->get(), pass.dispatch[0], pass.dispatch[1],
-                      pass.dispatch[2], &pass.label, pass.submit_after});
+                      pass.dispatch[2], &prepared_->labels_[p], pass.submit_after});
     groups_.push_back(std::move(*group));
   }
   // A split after the very last pass asks for a wait, not for another submission.

@@ -37,6 +37,12 @@ bool needs_clear(const Plan& plan) {
                              [](const PlanScratch& s) { return s.allocated && s.zero_init; });
 }
 
+std::string label_of(const Plan& plan, const PlanPass& pass) {
+  const std::string where = std::format("{}.{}.", plan.op_id, plan.variant);
+  const bool has_name = !pass.label.empty() && !pass.label.starts_with(where);
+  return where + pass.id + (has_name ? std::format(" ({})", pass.label) : std::string());
+}
+
 Context Context::make(std::shared_ptr<Device> device, Memory::Limits limits) {
   Context context;
   context.memory = std::make_shared<Memory>(device, limits);
@@ -62,6 +68,11 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context,
     pipelines->pop_back();
   }
   prepared->pipelines_ = std::move(*pipelines);
+  for (const PlanPass& pass : plan->passes) prepared->labels_.push_back(label_of(*plan, pass));
+  for (const PlanScratch& scratch : plan->scratch) {
+    prepared->clear_labels_.push_back(
+        std::format("{}.{}.clear {}", plan->op_id, plan->variant, scratch.id));
+  }
 
   const Device& device = *context.device;
   const std::uint64_t step = uniform_step(device.limits());

@@ -28,6 +28,10 @@ std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits);
 // Whether the plan has scratch that must be zero: then it also needs the pipeline of clear_pass().
 bool needs_clear(const Plan& plan);
 
+// "<opId>.<variant>.<instance id>", and the name that the package gave the pass, if it did. The
+// plan's own label has one of the two, and the same for every round of a repeat group.
+std::string label_of(const Plan& plan, const PlanPass& pass);
+
 // Everything of a device that plans run on.
 struct Context {
   std::shared_ptr<Device> device;
@@ -70,8 +74,10 @@ class Prepared {
   Context context_;
   std::shared_ptr<const Plan> plan_;
   std::vector<PipelineRef> pipelines_;
-  PipelineRef clear_pipeline_;  // only where scratch must be zero
-  BufferRef uniforms_;          // every pass's, one after the other
+  std::vector<std::string> labels_;        // of each pass's bind group and debug group
+  std::vector<std::string> clear_labels_;  // the same of each scratch buffer that must be zero
+  PipelineRef clear_pipeline_;             // only where scratch must be zero
+  BufferRef uniforms_;                     // every pass's, one after the other
   std::vector<std::vector<std::uint64_t>> uniform_offsets_;
   mutable std::mutex mutex_;
   mutable std::optional<std::vector<BufferRef>> scratch_;
@@ -203,7 +209,7 @@ class Bound {
   Result<Handle<WGPUBindGroup>> make_group(const Pipeline& pipeline,
                                            std::span<const WGPUBindGroupEntry> entries,
                                            const std::string& label) const;
-  Status add_clear(const BufferRef& buffer, std::uint64_t size);
+  Status add_clear(std::size_t scratch);
   void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const;
   Status submit_part(std::span<const Step> steps, bool first, bool last,
                      const Around& around) const;

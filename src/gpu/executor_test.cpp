@@ -212,6 +212,53 @@ TEST_F(Executor, WritesAnyByteRangeAndLeavesNeighboursAlone) {
   }
 }
 
+struct Labels {
+  std::vector<std::string> debug_groups, bind_groups;
+};
+Labels& labels() {
+  static Labels seen;
+  return seen;
+}
+
+TEST_F(Executor, TellsWebGpuTheOperatorTheVariantAndThePass) {
+  Procs procs = linked_procs();
+  procs.compute_pass_push_debug_group = [](WGPUComputePassEncoder pass, WGPUStringView label) {
+    labels().debug_groups.emplace_back(label.data, label.length);
+    linked_procs().compute_pass_push_debug_group(pass, label);
+  };
+  procs.device_create_bind_group = [](WGPUDevice device,
+                                      const WGPUBindGroupDescriptor* descriptor) {
+    labels().bind_groups.emplace_back(descriptor->label.data, descriptor->label.length);
+    return linked_procs().device_create_bind_group(device, descriptor);
+  };
+  labels() = {};
+  auto opened = testing::open_device(procs);
+  ASSERT_TRUE(opened) << opened.error().to_string();
+  const Context own = Context::make(std::move(*opened));
+  Plan plan = *scale_plan(64, 2.0F);
+  plan.passes.resize(3, plan.passes[0]);
+  plan.passes[1].label = "my name";
+  plan.passes[2].id = "rounds[1].scale";  // a round of a repeat group has the label of its pass
+  auto prepared = Prepared::make(own, std::make_shared<const Plan>(std::move(plan)));
+  ASSERT_TRUE(prepared) << prepared.error().to_string();
+  auto bound = Bound::make(*prepared, {*make_slice(own, 256), *make_slice(own, 256)});
+  ASSERT_TRUE(bound) << bound.error().to_string();
+  ASSERT_TRUE((*bound)->submit());
+  ASSERT_TRUE(wait_for_queue(*own.device));
+  const std::vector<std::string> expected = {"test.Op.only.scale", "test.Op.only.scale (my name)",
+                                             "test.Op.only.rounds[1].scale"};
+  EXPECT_EQ(labels().debug_groups, expected);
+  EXPECT_EQ(labels().bind_groups, expected);
+
+  labels() = {};
+  auto counting = Prepared::make(own, counting_plan(false));
+  ASSERT_TRUE(counting) << counting.error().to_string();
+  ASSERT_TRUE((*Bound::make(*counting, {*make_slice(own, 4)}))->submit());
+  EXPECT_EQ(labels().debug_groups,
+            std::vector<std::string>(
+                {"test.Op.only.clear count", "test.Op.only.count", "test.Op.only.copy"}));
+}
+
 TEST_F(Executor, TimesPassesAndDispatches) {
   if (!device().caps().has_feature("timestamp-query")) GTEST_SKIP() << "no timestamps";
   auto prepared = Prepared::make(context, scale_plan(1 << 16, 2.0F));
