@@ -173,8 +173,9 @@ class Prepared {
   std::shared_ptr<const Impl> impl_;
 };
 
-// Exact bytes of a recorded sequence: every tensor buffer counts once per call, scratch once per
-// Prepared, or, `with_arena`, once for all of them.
+// Bytes of a sequence before it is bound: every tensor buffer counts once per call, because nothing
+// says yet which tensors the calls share; scratch once per Prepared, or, `with_arena`, once for
+// all.
 MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena = false);
 
 // What a submission has not finished yet: it, and whatever was submitted before the first ready(),
@@ -239,6 +240,11 @@ class Bound {
  private:
   std::shared_ptr<Impl> impl_;
 };
+
+// Exact bytes of a recorded sequence: every byte that the calls use counts once, however many of
+// them share it. Buffers of the runtime's own count whole, of a caller's buffers only the ranges in
+// use. What any call writes counts under `outputs`.
+MemoryNeeds memory(std::span<const Bound> sequence);
 
 // A package on a runtime. A cheap handle; every member may be called from any thread.
 class Kernel {

@@ -56,7 +56,7 @@ struct DeviceReply {
 
 void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message,
                void* reply, void*) {
-  *static_cast<DeviceReply*>(reply) = {status, device, text(message)};
+  *Pending<DeviceReply>::arrived(reply) = {status, device, text(message)};
 }
 
 std::size_t load_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size,
@@ -156,7 +156,7 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   Pending<DeviceReply> reply;
   const WGPUFuture future = procs.adapter_request_device(
       adapter.handle.get(), &descriptor,
-      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_device, reply.get(), nullptr});
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_device, reply.user(), nullptr});
   if (!reply.wait(*instance, future, kNoHang)) {
     return failure("device/timeout", std::format("adapter '{}' did not give a device in time",
                                                  adapter.description.name));
@@ -289,6 +289,7 @@ Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> t
   if (limit < timeout_)
     return failure("usage/not-ready", "the device has not finished the work yet");
   hung_.store(true);
+  instance_->leave_alone();
   const auto spent = std::chrono::duration<double>(limit).count();
   mark_lost(std::format("hung: it did not answer within {} s", spent));
   return failure("device/timeout", std::format("the device did not answer within {} s", spent),
@@ -326,11 +327,11 @@ struct PopReply {
 
 void on_pop(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message, void* user,
             void*) {
-  auto& reply = *static_cast<PopReply*>(user);
-  reply.status = status;
-  reply.type = type;
-  reply.message = text(message);
-  reply.done.store(true, std::memory_order_release);
+  const auto reply = Pending<PopReply>::arrived(user);
+  reply->status = status;
+  reply->type = type;
+  reply->message = text(message);
+  reply->done.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -353,7 +354,7 @@ Status ErrorScope::finish(std::string_view code) {
     Pending<PopReply> reply;
     const WGPUFuture future = device_.procs().device_pop_error_scope(
         device_.handle(),
-        {nullptr, WGPUCallbackMode_AllowSpontaneous, on_pop, reply.get(), nullptr});
+        {nullptr, WGPUCallbackMode_AllowSpontaneous, on_pop, reply.user(), nullptr});
     // Dawn answers at once; only where a library does not is there anything to wait for.
     const auto answered = [&] { return reply->done.load(std::memory_order_acquire); };
     if (!answered() && (!reply.wait(device_.instance(), future, kNoHang) || !answered())) {

@@ -146,14 +146,14 @@ Status finish_and_submit(const Device& device, WGPUCommandEncoder encoder) {
 QueueDone::QueueDone(std::shared_ptr<const Device> device) : device_(std::move(device)) {
   const auto lock = device_->lock();
   const auto on_done = [](WGPUQueueWorkDoneStatus status, WGPUStringView, void* reply, void*) {
-    static_cast<Reply*>(reply)->status = status;
+    Pending<Reply>::arrived(reply)->status = status;
   };
   future_ = device_->procs().queue_on_submitted_work_done(
-      device_->queue(), {nullptr, WGPUCallbackMode_WaitAnyOnly, on_done, reply_.get(), nullptr});
+      device_->queue(), {nullptr, WGPUCallbackMode_WaitAnyOnly, on_done, reply_.user(), nullptr});
 }
 
 QueueDone::~QueueDone() {
-  if (!result_) reply_.abandon(device_->instance());
+  if (!result_) reply_.abandon(device_->instance(), future_);
 }
 
 Result<bool> QueueDone::ready() {
@@ -167,7 +167,7 @@ Status QueueDone::wait(std::optional<std::chrono::nanoseconds> timeout) {
   if (result_) return *result_;
   auto status = device_->wait(future_, timeout);
   if (!status && not_ready(status.error())) return status;
-  if (!status) reply_.abandon(device_->instance());
+  if (!status) reply_.abandon(device_->instance(), future_);
   result_ = status ? finish() : std::move(status);
   return *result_;
 }
@@ -192,6 +192,26 @@ Bound::~Bound() {
   for (const BufferRef& scratch : scratch_) {
     if (scratch) scratch->never_reuse();
   }
+}
+
+std::vector<Bound::Use> Bound::uses() const {
+  std::vector<Use> uses;
+  const auto add = [&](Use::As as, const Buffer* buffer, std::uint64_t offset, std::uint64_t size) {
+    if (buffer != nullptr) uses.push_back({as, buffer, offset, size});
+  };
+  const Plan& plan = prepared_->plan();
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    add(plan.tensors[i].is_output ? Use::As::kOutput : Use::As::kInput, tensors_[i].buffer.get(),
+        tensors_[i].offset, plan.tensors[i].buffer_size);
+    const Buffer* const bound = bound_[i].buffer.get();
+    if (bound != tensors_[i].buffer.get()) add(Use::As::kStaging, bound, 0, bound->size());
+  }
+  for (const BufferRef& buffer : scratch_) {
+    if (buffer) add(Use::As::kScratch, buffer.get(), 0, buffer->size());
+  }
+  const BufferRef& uniforms = prepared_->uniforms_;
+  if (uniforms) add(Use::As::kUniform, uniforms.get(), 0, uniforms->size());
+  return uses;
 }
 
 long Bound::references(const Buffer* buffer) const {

@@ -168,6 +168,13 @@ class Bound {
   const std::vector<std::string>& staging_notes() const { return notes_; }
   std::uint64_t own_bytes() const { return own_bytes_; }  // staging and own scratch
   const std::vector<BufferRef>& scratch() const { return scratch_; }
+  // Every place that the call uses, some more than once.
+  struct Use {
+    enum class As : std::uint8_t { kInput, kOutput, kStaging, kScratch, kUniform } as;
+    const Buffer* buffer;
+    std::uint64_t offset, size;
+  };
+  std::vector<Use> uses() const;
   // How many references to this buffer the object itself holds.
   long references(const Buffer* buffer) const;
 

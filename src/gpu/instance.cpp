@@ -69,7 +69,7 @@ struct AdapterReply {
 
 void on_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter, WGPUStringView, void* reply,
                 void*) {
-  *static_cast<AdapterReply*>(reply) = {status, adapter};
+  *Pending<AdapterReply>::arrived(reply) = {status, adapter};
 }
 
 // For a library that cannot list its adapters: the one it would choose.
@@ -80,7 +80,7 @@ std::vector<WGPUAdapter> request_one(const Instance& instance,
   Pending<AdapterReply> reply;
   const WGPUFuture future = procs.instance_request_adapter(
       instance.handle(), &options,
-      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_adapter, reply.get(), nullptr});
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_adapter, reply.user(), nullptr});
   if (!reply.wait(instance, future, kNoHang)) return {};
   if (reply->status != WGPURequestAdapterStatus_Success || reply->adapter == nullptr) return {};
   return {reply->adapter};
@@ -152,20 +152,36 @@ std::shared_ptr<Instance> Instance::borrow(const Procs& procs, WGPUInstance hand
 }
 
 Instance::~Instance() {
-  // All callbacks have run once the last reference is gone. A borrowed instance lives on, so what
-  // waits for its callbacks must live on too.
+  // All callbacks have run once the last reference is gone. A borrowed instance lives on, and with
+  // it the places of those futures that are not done yet.
+  if (!owned_) sweep(abandoned_);
   if (handle_ != nullptr) procs_.instance_release(handle_);
-  if (!owned_ && !kept_.empty()) {
-    static std::mutex mutex;
-    static auto* const kForEver = new std::vector<std::shared_ptr<void>>;
-    const std::lock_guard lock(mutex);
-    for (auto& place : kept_) kForEver->push_back(std::move(place));
-  }
 }
 
 void Instance::keep(std::shared_ptr<void> place) const {
   const std::lock_guard lock(mutex_);
   kept_.push_back(std::move(place));
+}
+
+void Instance::abandon(WGPUFuture future) const {
+  std::vector<WGPUFuture> futures;
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_.push_back(future);
+    if (abandoned_.size() < sweep_at_) return;
+    futures.swap(abandoned_);
+  }
+  sweep(futures);  // without the lock: callbacks run in it
+  const std::lock_guard lock(mutex_);
+  abandoned_.insert(abandoned_.end(), futures.begin(), futures.end());
+  sweep_at_ = std::max(kSweep, 2 * abandoned_.size());
+}
+
+void Instance::sweep(std::vector<WGPUFuture>& futures) const {
+  if (left_alone_.load(std::memory_order_relaxed)) return;
+  std::erase_if(futures, [&](WGPUFuture future) {
+    return wait_for(*this, future, std::chrono::nanoseconds(0)) != WaitOutcome::kTimedOut;
+  });
 }
 
 Result<std::vector<Adapter>> Instance::adapters(const std::string& backend) const {

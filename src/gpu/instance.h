@@ -4,6 +4,8 @@
 
 #include <webgpu/webgpu.h>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -49,10 +51,17 @@ class Instance {
   WGPUInstance handle() const { return handle_; }
   bool timed_wait() const { return timed_wait_; }
   bool experimental() const { return experimental_; }
-  // Keeps memory alive that a callback may still write to.
+  // Keeps what callbacks without a future use, until all of them have run.
   void keep(std::shared_ptr<void> place) const;
+  // Nobody waits for this future any more. Now and then all such futures are looked at, and those
+  // that are done are forgotten, here and by the library.
+  void abandon(WGPUFuture future) const;
+  // The device hangs: its futures are not looked at any more.
+  void leave_alone() const { left_alone_.store(true, std::memory_order_relaxed); }
 
  private:
+  static constexpr std::size_t kSweep = 64;
+  void sweep(std::vector<WGPUFuture>& futures) const;
   Instance(const Procs& procs, std::shared_ptr<const Log> log)
       : procs_(procs), log_(std::move(log)) {}
 
@@ -64,6 +73,9 @@ class Instance {
   bool experimental_ = true;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<void>> kept_;
+  mutable std::vector<WGPUFuture> abandoned_;
+  mutable std::size_t sweep_at_ = kSweep;  // so many abandoned futures are looked at
+  mutable std::atomic<bool> left_alone_ = false;
 };
 
 // What an adapter says of itself (index not set).

@@ -16,13 +16,25 @@ struct PipelineReply {
   WGPUCreatePipelineAsyncStatus status = WGPUCreatePipelineAsyncStatus_InternalError;
   WGPUComputePipeline pipeline = nullptr;
   std::string message;
+  // For a pipeline that nobody waits for any more.
+  WGPUProcComputePipelineRelease release = nullptr;
+
+  PipelineReply() = default;
+  PipelineReply(const PipelineReply&) = delete;
+  PipelineReply& operator=(const PipelineReply&) = delete;
+  ~PipelineReply() {
+    if (pipeline != nullptr && release != nullptr) release(pipeline);
+  }
 };
 
 namespace {
 
 void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline,
-                 WGPUStringView message, void* reply, void*) {
-  *static_cast<PipelineReply*>(reply) = {status, pipeline, text(message)};
+                 WGPUStringView message, void* user, void*) {
+  const auto reply = Pending<PipelineReply>::arrived(user);
+  reply->status = status;
+  reply->pipeline = pipeline;
+  reply->message = text(message);
 }
 
 WGPUBufferBindingType binding_type(BindingType type) {
@@ -45,7 +57,7 @@ struct Pipelines::Entry {
   explicit Entry(std::shared_ptr<Device> on) : device(std::move(on)) {}
   // Nobody waited for it: its callback may still come.
   ~Entry() {
-    if (future.id != 0 && !result) reply.abandon(device->instance());
+    if (future.id != 0 && !result) reply.abandon(device->instance(), future);
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -216,9 +228,10 @@ Status Pipelines::begin(Entry& entry) {
   descriptor.layout = entry.layout->pipeline.get();
   descriptor.compute.module = entry.module.get();
   descriptor.compute.entryPoint = view(entry.entry_point);
+  entry.reply->release = procs.compute_pipeline_release;
   entry.future = procs.device_create_compute_pipeline_async(
       device_->handle(), &descriptor,
-      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_pipeline, entry.reply.get(), nullptr});
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_pipeline, entry.reply.user(), nullptr});
   return {};
 }
 
@@ -229,21 +242,21 @@ const Result<PipelineRef>* Pipelines::advance(const std::shared_ptr<Entry>& entr
     const auto ready = device_->ready(entry->future);
     if (ready && !*ready) return nullptr;
     if (!ready) {
-      entry->reply.abandon(device_->instance());
+      entry->reply.abandon(device_->instance(), entry->future);
       publish(entry, std::unexpected(ready.error()));
       return &*entry->result;
     }
   } else if (auto status = device_->wait(entry->future, timeout); !status) {
     if (not_ready(status.error())) return nullptr;
-    entry->reply.abandon(device_->instance());
+    entry->reply.abandon(device_->instance(), entry->future);
     publish(entry, std::unexpected(std::move(status.error())));
     return &*entry->result;
   }
-  PipelineReply& reply = *entry->reply.get();
+  PipelineReply& reply = entry->reply.get();
   auto pipeline = std::make_shared<Pipeline>();
   pipeline->device = device_;
   pipeline->layout = entry->layout;
-  pipeline->handle = device_->own(reply.pipeline, device_->procs().compute_pipeline_release);
+  pipeline->handle = device_->own(std::exchange(reply.pipeline, nullptr), reply.release);
   if (auto status = device_->check(); !status) {
     publish(entry, std::unexpected(std::move(status.error())));
   } else if (reply.status != WGPUCreatePipelineAsyncStatus_Success || !pipeline->handle) {

@@ -166,7 +166,7 @@ ReadBack::~ReadBack() {
   // Unmapping also ends a map that is still on its way; its callback then runs into the place that
   // is kept for it.
   if (!mapped_) {
-    reply_.abandon(context_.device->instance());
+    reply_.abandon(context_.device->instance(), future_);
     staging_->never_reuse();
   }
   if (!context_.device->hung()) {
@@ -176,7 +176,7 @@ ReadBack::~ReadBack() {
 }
 
 void ReadBack::on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* reply, void*) {
-  *static_cast<MapReply*>(reply) = {status, text(message)};
+  *Pending<MapReply>::arrived(reply) = {status, text(message)};
 }
 
 Status ReadBack::submit() const { return copy(context_, copies_); }
@@ -188,7 +188,7 @@ Status ReadBack::start() {
   device.counters().maps.fetch_add(1, std::memory_order_relaxed);
   future_ = device.procs().buffer_map_async(
       staging_->handle(), WGPUMapMode_Read, 0, bytes_,
-      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_map, reply_.get(), nullptr});
+      {nullptr, WGPUCallbackMode_WaitAnyOnly, on_map, reply_.user(), nullptr});
   started_ = true;
   return {};
 }

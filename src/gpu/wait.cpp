@@ -62,9 +62,7 @@ std::unique_lock<std::mutex> Deadline::lock(std::mutex& mutex) const {
   return lock;
 }
 
-void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> place) {
-  instance.keep(std::move(place));
-}
+void abandon_future(const Instance& instance, WGPUFuture future) { instance.abandon(future); }
 
 WaitOutcome wait_for(const Instance& instance, WGPUFuture future,
                      std::chrono::nanoseconds timeout) {

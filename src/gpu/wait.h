@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "wgk/error.h"
 
@@ -38,32 +39,49 @@ class Deadline {
   std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
-void keep_for_late_callback(const Instance& instance, std::shared_ptr<void> place);
+// Nobody waits for `future` any more: the instance looks at it now and then, so that its callback
+// runs and lets go of what it holds.
+void abandon_future(const Instance& instance, WGPUFuture future);
 
-// The place a callback writes to. If the wait ends without the callback having run, the place is
-// handed to the instance, because the callback may still come for as long as that lives.
+// The place a callback writes to. Until its callback has run, a place that a call was given holds
+// itself: WebGPU runs every callback once, at the latest when the instance goes.
 template <class R>
 class Pending {
  public:
-  Pending() : place_(std::make_shared<R>()) {}
-  R* get() { return place_.get(); }
-  R* operator->() { return place_.get(); }
+  Pending() : place_(std::make_shared<Place>()) {}
+  R& get() { return place_->reply; }
+  R* operator->() { return &place_->reply; }
+  // For the call that makes the future, as the callback's first user data.
+  void* user() {
+    place_->self = place_;
+    return place_.get();
+  }
+  // For the callback, once: the place, also if nobody waits any more.
+  static std::shared_ptr<R> arrived(void* user) {
+    std::shared_ptr<Place> place = std::exchange(static_cast<Place*>(user)->self, nullptr);
+    R* const reply = &place->reply;
+    return std::shared_ptr<R>(std::move(place), reply);
+  }
   bool wait(const Instance& instance, WGPUFuture future, std::chrono::nanoseconds timeout) {
     return outcome(instance, future, timeout) == WaitOutcome::kReady;
   }
   WaitOutcome outcome(const Instance& instance, WGPUFuture future,
                       std::chrono::nanoseconds timeout) {
     const WaitOutcome result = wait_for(instance, future, timeout);
-    if (result != WaitOutcome::kReady) abandon(instance);
+    if (result != WaitOutcome::kReady) abandon(instance, future);
     return result;
   }
-  void abandon(const Instance& instance) {
-    keep_for_late_callback(instance, place_);
-    place_ = std::make_shared<R>();
+  void abandon(const Instance& instance, WGPUFuture future) {
+    place_ = std::make_shared<Place>();
+    abandon_future(instance, future);
   }
 
  private:
-  std::shared_ptr<R> place_;
+  struct Place {
+    R reply;
+    std::shared_ptr<Place> self;
+  };
+  std::shared_ptr<Place> place_;
 };
 
 }  // namespace wgk::gpu

@@ -40,6 +40,17 @@ std::vector<std::uint64_t> arena_sizes(std::span<const Prepared> calls) {
   return sizes;
 }
 
+std::uint64_t& part_of(MemoryNeeds& needs, gpu::Bound::Use::As as) {
+  using As = gpu::Bound::Use::As;
+  switch (as) {
+    case As::kInput: return needs.inputs;
+    case As::kOutput: return needs.outputs;
+    case As::kStaging: return needs.staging;
+    case As::kScratch: return needs.scratch;
+    default: return needs.uniforms;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<gpu::BufferRef>> scratch_from(const Arena::Impl& arena, const Plan& plan,
@@ -88,6 +99,42 @@ std::uint64_t Arena::bytes() const {
   if (!impl_) return bytes;
   for (const gpu::BufferRef& buffer : impl_->buffers) bytes += buffer->size();
   return bytes;
+}
+
+// Each byte once: a buffer of ours is there as a whole, of a caller's only the ranges in use.
+MemoryNeeds memory(std::span<const Bound> sequence) {
+  using As = gpu::Bound::Use::As;
+  struct Range {
+    WGPUBuffer buffer;
+    std::uint64_t begin, end;
+    As as;
+  };
+  std::vector<Range> ranges;
+  for (const Bound& call : sequence) {
+    if (!call.impl()) continue;
+    for (const gpu::Bound::Use& use : call.impl()->bound->uses()) {
+      const bool whole = use.buffer->owned();
+      ranges.push_back({use.buffer->handle(), whole ? 0 : use.offset,
+                        whole ? use.buffer->size() : use.offset + use.size, use.as});
+    }
+  }
+  std::ranges::stable_sort(ranges, [](const Range& a, const Range& b) {
+    const std::less<WGPUBuffer> before;
+    if (a.buffer != b.buffer) return before(a.buffer, b.buffer);
+    if (a.begin != b.begin) return a.begin < b.begin;
+    if (a.end != b.end) return a.end > b.end;
+    return a.as == As::kOutput && b.as != As::kOutput;
+  });
+  MemoryNeeds needs;
+  std::uint64_t counted = 0;  // up to here, of the buffer of the range before
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const Range& range = ranges[i];
+    if (i == 0 || ranges[i - 1].buffer != range.buffer) counted = 0;
+    if (range.end <= counted) continue;
+    part_of(needs, range.as) += range.end - std::max(counted, range.begin);
+    counted = range.end;
+  }
+  return needs;
 }
 
 MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "gpu/count_support.h"
 #include "runtime/access.h"
@@ -190,6 +192,104 @@ TEST_F(Counters, MemoryOfARecordedSequenceIsExact) {
         {.arena = arena}));
   }
   EXPECT_EQ(runtime.stats().live_bytes, needs.total());
+}
+
+// A chain as a model records it: every layer reads the same weights and what the layer before
+// wrote.
+TEST_F(Counters, MemoryOfABoundChainCountsSharedTensorsOnce) {
+  const Runtime runtime = counted_runtime();
+  const Kernel scale = *runtime.load(scale_package());
+  const Kernel sum = *runtime.load(testing::accumulate_package(false));
+  const auto of = [](std::int64_t size) {
+    return Signature{.inputs = {{.name = "x", .shape = {size}}, {.name = "y", .shape = {size}}}};
+  };
+  const Prepared scaled =
+      *scale.prepare({.inputs = {{.name = "x", .shape = {64}}}, .args = {{"factor", 2}}});
+  const Prepared added = *sum.prepare(of(64)), other = *sum.prepare(of(32));
+  const std::vector<Prepared> prepared = {added, other};
+  const Arena arena = *runtime.make_arena(prepared);
+  const Tensor weights = *runtime.empty(DType::f32, {64});
+  Tensor state = *runtime.empty(DType::f32, {64});
+  std::vector<Bound> chain;
+  for (int layer = 0; layer < 5; ++layer) {
+    const Tensor next = *scaled.make_output("y");
+    chain.push_back(*scaled.bind({{"x", state}, {"y", next}}));
+    chain.push_back(*added.bind({{"x", weights}, {"y", next}}, {.arena = arena}));
+    state = next;
+  }
+  MemoryNeeds needs = memory(std::span<const Bound>(chain));
+  EXPECT_EQ(needs.total(), runtime.stats().live_bytes);
+  EXPECT_EQ(needs.inputs, 2 * 256) << "the weights and the first state";
+  EXPECT_EQ(needs.outputs, 5 * 256) << "one per layer, though three calls use each";
+  EXPECT_EQ(needs.scratch, arena.bytes());
+  EXPECT_GT(needs.uniforms, 0);
+
+  // Wrapped parts of one buffer that is there already; one of them cannot be bound as it is.
+  const auto wrap = [&](std::uint64_t offset, std::int64_t size) {
+    return *Tensor::wrap(runtime, weights.buffer(), offset, static_cast<std::uint64_t>(size) * 4,
+                         {size}, DType::f32);
+  };
+  BindOptions apart{.staging = true, .own_scratch = true};
+  const Tensor more = *runtime.empty(DType::f32, {32});
+  chain.push_back(*other.bind({{"x", wrap(4, 32)}, {"y", more}}, apart));
+  needs = memory(std::span<const Bound>(chain));
+  EXPECT_EQ(needs.total(), runtime.stats().live_bytes);
+  EXPECT_EQ(needs.staging, 128);
+  EXPECT_EQ(needs.scratch, arena.bytes() + 128);
+  EXPECT_EQ(needs.inputs, 2 * 256) << "the wrapped part lies in the weights";
+
+  // Of somebody else's buffer only the ranges in use count.
+  WGPUBufferDescriptor descriptor = WGPU_BUFFER_DESCRIPTOR_INIT;
+  descriptor.size = 4096;
+  descriptor.usage = WGPUBufferUsage_Storage;
+  WGPUBuffer foreign = wgpuDeviceCreateBuffer(runtime.device(), &descriptor);
+  const auto at = [&](std::uint64_t offset) {
+    return *Tensor::wrap(runtime, foreign, offset, 256, {64}, DType::f32);
+  };
+  const std::vector<Bound> borrowed = {
+      *scaled.bind({{"x", at(0)}, {"y", state}}),
+      *scaled.bind({{"x", at(0)}, {"y", *scaled.make_output("y")}}),
+      *scaled.bind({{"x", at(256)}, {"y", state}})};
+  EXPECT_EQ(memory(std::span<const Bound>(borrowed)).inputs, 512);
+  EXPECT_EQ(memory(std::span<const Bound>(borrowed)).outputs, 512);
+  wgpuBufferRelease(foreign);
+}
+
+// Waits that are given up, as a frame loop does that drops late results.
+TEST_F(Counters, TenThousandAbandonedWaitsLeaveNothingBehind) {
+  const Runtime runtime = counted_runtime();
+  const Kernel kernel = *runtime.load(scale_package());
+  const Tensor input = *runtime.upload(HostTensor(x, {100}));
+  const Prepared prepared =
+      *kernel.prepare({.inputs = {{.name = "x", .shape = {100}}}, .args = {{"factor", 2}}});
+  const Bound bound = *prepared.bind({{"x", input}, prepared.make_outputs()->at(0)});
+  std::optional<Live> live;
+  std::size_t heap = 0;
+  for (int i = 0; i < 10000; ++i) {
+    if (i % 2 == 0) {
+      auto future = kernel.start({{"x", input}}, by(2, true));
+      ASSERT_TRUE(future) << future.error().to_string();
+      future->cancel();
+    } else {
+      auto submission = bound.run();
+      ASSERT_TRUE(submission) << submission.error().to_string();
+      ASSERT_TRUE(submission->ready());
+    }
+    if (i % 100 == 0) {
+      ASSERT_TRUE(runtime.wait_idle());
+    }
+    if (i == 2000) {
+      heap = ::mallinfo2().uordblks;
+      live.emplace();
+    }
+  }
+  ASSERT_TRUE(runtime.wait_idle());
+  EXPECT_LE(Live().total(), live->total() + 2);
+  if (!kSanitized) {
+    const auto grown =
+        static_cast<std::int64_t>(::mallinfo2().uordblks) - static_cast<std::int64_t>(heap);
+    EXPECT_LT(grown, 64 * 1024) << "host memory is flat over 8000 abandoned waits";
+  }
 }
 
 TEST_F(Counters, TenThousandCallsLeaveNothingBehind) {
