@@ -5,7 +5,8 @@
   run.py kernels/com.microsoft.SkipSimplifiedLayerNormalization --tag cpu --peers ort-cpu,torch-cpu --out peers.json
   run.py kernels/com.microsoft.SkipGroupNorm --tag h200 --peers cuda --out -
 
-Peers: ort-cpu, ort-webgpu and ort-webgpu-kernels (each of the two needs its own Python environment), torch-cpu, cuda. A peer that is missing or refuses a case is
+Peers: ort-cpu, ort-webgpu and ort-webgpu-kernels (each of the two needs its own Python environment), torch-cpu, cuda (and cuda-warm-up, which only fills the
+compilers' caches: several such processes side by side save most of the time of the run that follows). A peer that is missing or refuses a case is
 reported in the result, never fatal. Only results that agree with float64 are timed.
 """
 
@@ -158,34 +159,47 @@ def array_module():
         return numpy
 
 
-def measure_cuda(operator, case, results):
+def measure_cuda(operator, case, results, warm_up=False):
+    """With `warm_up` each peer runs once and nothing is timed: compilers fill their caches, several processes side by side."""
     import torch
 
     import cuda_timing
 
     xp = array_module()
     arrays = case.inputs(xp)
-    count = cuda_timing.input_sets(2 * sum(value.nbytes for value in arrays.values()))
+    count = 1 if warm_up else cuda_timing.input_sets(2 * sum(value.nbytes for value in arrays.values()))
     first = {port: torch.as_tensor(value, device="cuda") for port, value in arrays.items()}
     sets = [first] + [{port: value.clone() for port, value in first.items()} for _ in range(count - 1)]
-    expected = expected_outputs(operator, case, xp)[1]
+    whole = []      # made when the first peer asks for it
+
+    def expected(function):
+        if hasattr(function, "reference"):
+            return [xp.asarray(value) for value in function.reference()]
+        if not whole:
+            whole.extend(expected_outputs(operator, case, xp)[1])
+        return whole
+
     for peer, build in operator.cuda_peers(case):
         try:
             with torch.inference_mode():
                 function = build()
                 fresh = {port: value.clone() for port, value in first.items()}
-                outputs = [value.double().contiguous() for value in function(**fresh)]
+                outputs = function(**fresh)
+                if warm_up:
+                    continue
+                outputs = [value.double().contiguous() for value in outputs]
                 outputs = [value.cpu().numpy() if xp.__name__ == "numpy" else xp.asarray(value) for value in outputs]
                 unchecked = getattr(function, "unchecked", None)
-                error = 0.0 if unchecked else check(outputs, expected, case.dtype())
+                error = 0.0 if unchecked else check(outputs, expected(function), case.dtype())
                 del outputs, fresh
                 seconds = cuda_timing.time_graph(lambda i: function(**sets[i]), count)
-            results.add(case, peer, seconds, cuda_timing.CLOCK + (f"; {unchecked}" if unchecked else ""), error=error)
+            note = unchecked or getattr(function, "note", None)
+            results.add(case, peer, seconds, cuda_timing.CLOCK + (f"; {note}" if note else ""), error=error)
         except Exception as problem:
             results.missing(case, peer, f"{type(problem).__name__}: {problem}")
         torch.cuda.empty_cache()
     if xp.__name__ == "cupy":
-        del arrays, expected, first, sets
+        del arrays, first, sets, whole
         case.forget()
         xp.get_default_memory_pool().free_all_blocks()
 
@@ -196,6 +210,7 @@ MEASURE = {
     "ort-webgpu-kernels": ("ONNX Runtime WebGPU, kernels", measure_ort_kernels),
     "torch-cpu": ("PyTorch CPU", measure_torch_cpu),
     "cuda": ("CUDA", measure_cuda),
+    "cuda-warm-up": ("CUDA", lambda o, c, r: measure_cuda(o, c, r, warm_up=True)),
 }
 
 
