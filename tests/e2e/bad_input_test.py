@@ -7,7 +7,7 @@ import os
 import struct
 import unittest
 
-from harness import INVALID, MANIFEST, SHADER, USAGE, ProgramTest, floats, npy
+from harness import INVALID, MANIFEST, REPOSITORY, SHADER, SUCCESS, USAGE, ProgramTest, floats, npy
 
 
 class BadPackage(ProgramTest):
@@ -147,6 +147,35 @@ class BadRequest(ProgramTest):
             with self.subTest(text):
                 (self.folder / "request.json").write_text(text)
                 self.assert_refused(["--request", "request.json"], *parts)
+
+
+class TensorBeyondABinding(ProgramTest):
+    """SkipGroupNorm on a device with WebGPU's least limits: 128 MiB in one binding."""
+
+    LIMIT = 128 << 20
+
+    def plan(self, dtype, shape, channels_last, skip=None):
+        channels = shape[3] if channels_last else shape[1]
+        tensors = {"X": (dtype, shape), "skip": (dtype, skip or shape), "gamma": ("float32", [channels]), "beta": ("float32", [channels])}
+        inputs = [part for name, (kind, dims) in tensors.items() for part in ("--input", f"{name}={kind}:{','.join(map(str, dims))}")]
+        attributes = ["--attr", "groups=2", "--attr", "activation=0", "--attr", f"channels_last={int(channels_last)}"]
+        return self.wgk("plan", str(REPOSITORY / "kernels" / "com.microsoft.SkipGroupNorm"), "--caps", "default", *inputs, *attributes)
+
+    def test_names_limit_and_need(self):
+        for dtype, shape, channels_last, skip, need in [
+            ("float32", [1, 4096, 2049, 4], True, None, 4096 * 2049 * 16),
+            ("float32", [1, 4, 4096, 4096], False, [1, 4], 2 * self.LIMIT),
+            ("float16", [2, 4096, 4096, 4], True, [2, 1, 1, 4], 2 * self.LIMIT),
+        ]:
+            with self.subTest(dtype=dtype, shape=shape):
+                done = self.plan(dtype, shape, channels_last, skip)
+                self.assert_fails(done, INVALID, "request/shape", f"needs {need} bytes", f"at most {self.LIMIT} bytes", "maxStorageBufferBindingSize")
+
+    def test_takes_what_just_fits(self):
+        for dtype, shape, channels_last in [("float32", [1, 4096, 2048, 4], True), ("float16", [1, 4, 4096, 4096], False)]:
+            with self.subTest(dtype=dtype, shape=shape):
+                done = self.plan(dtype, shape, channels_last)
+                self.assertEqual(done.code, SUCCESS, done.err)
 
 
 class BadTensorFile(ProgramTest):
