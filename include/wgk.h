@@ -6,9 +6,20 @@
  * Every function that can fail returns a wgk_status and, where `error` is not null, stores an error
  * object on failure that the caller frees. Handles are opaque; each has a _free function that
  * accepts null. Handles are cheap: they share what they stand for. Strings are UTF-8 and end in a
- * zero byte; strings that are given out are freed with wgk_string_free. Structs start with their
- * size (set by the _INIT macros), so that later versions can grow them. Functions may be called
- * from any thread; one handle object must not be freed while another thread uses it.
+ * zero byte; strings that are given out are freed with wgk_string_free. Functions may be called
+ * from any thread; one handle object must not be freed while another thread uses it. No exception
+ * leaves a function; one that returns no status gives null, zero or false instead. When the host is
+ * out of memory the error object may be null beside its status.
+ *
+ * Options, signatures and the structs that functions fill start with their size and version, which
+ * their _INIT macros set: later releases add fields at their ends. A struct of another version, one
+ * smaller than its first release, or one with non-zero fields that the library does not know is
+ * "usage/struct"; functions fill as much of a struct as the caller has room for.
+ *
+ * wgk_host_tensor, wgk_tensor_form, wgk_input, wgk_output, wgk_signature_input and wgk_named_tensor
+ * have neither, because they stand in arrays and behind pointers of other structs, where a size per
+ * element would have to be checked at every call. They are frozen: they never grow, and what a
+ * later release wants to say beside them comes as a new struct with functions of its own.
  */
 #ifndef WGK_H_
 #define WGK_H_
@@ -100,7 +111,7 @@ enum {
   WGK_DTYPE_DEFAULT = -1 /* not stated */
 };
 
-/* A dense row-major array in host memory; copied before the call that takes it returns. */
+/* A dense row-major array in host memory; copied before the call that takes it returns. Frozen. */
 typedef struct wgk_host_tensor {
   const void* data;
   size_t size; /* bytes */
@@ -114,7 +125,11 @@ typedef struct wgk_host_tensor {
 /* ---- runtimes ---- */
 
 typedef int32_t wgk_mode;
-enum { WGK_MODE_SAFE = 0, WGK_MODE_TRUSTED = 1, WGK_MODE_ANY = -1 };
+enum {
+  WGK_MODE_DEFAULT = 0, /* safe; wgk_runtime_adopt: whatever the device is */
+  WGK_MODE_SAFE = 1,
+  WGK_MODE_TRUSTED = 2
+};
 
 typedef int32_t wgk_log_level;
 enum { WGK_LOG_DEBUG = 0, WGK_LOG_INFO = 1, WGK_LOG_WARNING = 2, WGK_LOG_ERROR = 3 };
@@ -131,17 +146,18 @@ typedef struct wgk_runtime_options {
   void* log_user;
   uint64_t timeout_ns;       /* longest wait before the device counts as lost; default 60 s */
   uint64_t memory_cap;       /* all device bytes; default: none */
-  uint64_t memory_pool;      /* bytes kept for reuse; default 256 MiB */
+  uint64_t memory_pool;      /* bytes kept for reuse; default 256 MiB; see no_memory_pool */
   const char* cache_folder;  /* compiled pipelines and rendered texts; null: none */
   const char* quirks;        /* JSON in place of the built-in table */
   wgk_proc get_proc_address; /* wgpuGetProcAddress of the caller's own library */
+  bool no_memory_pool;       /* nothing is kept for reuse */
   bool no_debug_groups;
   /* wgk_runtime_create only: */
   bool no_software_adapter;
   bool no_experimental_features;
   const char* adapter; /* index, part of the name, or ids */
   const char* backend;
-  wgk_mode mode; /* also wgk_runtime_adopt: what the device must be, or WGK_MODE_ANY */
+  wgk_mode mode; /* also wgk_runtime_adopt: what the device must be */
   /* wgk_runtime_adopt only: */
   bool timed_wait; /* the instance was made with TimedWaitAny */
   struct WGPUDeviceImpl* device;
@@ -163,15 +179,18 @@ typedef struct wgk_runtime_options {
    false,                        \
    false,                        \
    false,                        \
+   false,                        \
    NULL,                         \
    NULL,                         \
-   WGK_MODE_SAFE,                \
+   WGK_MODE_DEFAULT,             \
    false,                        \
    NULL,                         \
    NULL}
 
 typedef struct wgk_runtime_stats {
-  size_t struct_size; /* set by the caller */
+  size_t struct_size;
+  uint32_t version; /* 1 */
+  uint32_t reserved;
   uint64_t live_bytes, peak_bytes, pooled_bytes;
   uint64_t live_buffers, pooled_buffers, buffers_made, buffers_reused;
   uint64_t pipelines, pipelines_built, pipeline_hits, bind_groups_made;
@@ -179,6 +198,8 @@ typedef struct wgk_runtime_stats {
   uint64_t plans_made, plan_hits;
   uint64_t blobs_loaded, blobs_stored;
 } wgk_runtime_stats;
+#define WGK_RUNTIME_STATS_INIT \
+  {sizeof(wgk_runtime_stats), 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Waits of `timeout_ns`: 0 only looks, WGK_TIMEOUT_DEFAULT is the runtime's limit. A wait shorter
  * than the limit that runs out is "usage/not-ready"; nothing is lost, wait again. */
@@ -222,7 +243,7 @@ typedef struct wgk_device_needs_options {
   wgk_proc get_proc_address;
 } wgk_device_needs_options;
 #define WGK_DEVICE_NEEDS_OPTIONS_INIT \
-  {sizeof(wgk_device_needs_options), 1, WGK_MODE_SAFE, NULL, NULL}
+  {sizeof(wgk_device_needs_options), 1, WGK_MODE_DEFAULT, NULL, NULL}
 
 WGK_API wgk_status wgk_device_needs_create(const wgk_package* const* packages, size_t count,
                                            const wgk_device_needs_options* options,
@@ -238,15 +259,28 @@ WGK_API wgk_status wgk_device_needs_add_to(wgk_device_needs* needs, struct WGPUA
 
 /* ---- tensors ---- */
 
+/* Frozen. */
 typedef struct wgk_tensor_form {
   wgk_dtype storage; /* how the buffer holds int64: WGK_I32, WGK_U32; else WGK_DTYPE_DEFAULT */
   bool packed;       /* uint8, four to a word */
 } wgk_tensor_form;
 
+typedef struct wgk_upload_options {
+  size_t struct_size;
+  uint32_t version;    /* 1 */
+  bool keep_host_copy; /* survives a rebuild of the runtime */
+  const wgk_tensor_form* form;
+} wgk_upload_options;
+#define WGK_UPLOAD_OPTIONS_INIT {sizeof(wgk_upload_options), 1, false, NULL}
+
 WGK_API wgk_status wgk_tensor_upload(const wgk_runtime* runtime, const wgk_host_tensor* data,
-                                     const wgk_tensor_form* form, bool keep_host_copy,
-                                     wgk_tensor** tensor, wgk_error** error);
+                                     const wgk_upload_options* options, wgk_tensor** tensor,
+                                     wgk_error** error);
+/* Both hold zeros: contents never pass from one owner to another. */
 WGK_API wgk_status wgk_tensor_empty(const wgk_runtime* runtime, wgk_dtype dtype,
+                                    const int64_t* shape, size_t rank, wgk_tensor** tensor,
+                                    wgk_error** error);
+WGK_API wgk_status wgk_tensor_zeros(const wgk_runtime* runtime, wgk_dtype dtype,
                                     const int64_t* shape, size_t rank, wgk_tensor** tensor,
                                     wgk_error** error);
 WGK_API wgk_status wgk_tensor_wrap(const wgk_runtime* runtime, struct WGPUBufferImpl* buffer,
@@ -279,20 +313,31 @@ WGK_API wgk_status wgk_tensor_reshape(const wgk_tensor* tensor, const int64_t* s
 
 /* ---- kernels ---- */
 
-/* `trust`: these very bytes may run without checks, in a trusted runtime. */
-WGK_API wgk_status wgk_kernel_load(const wgk_runtime* runtime, const char* place, bool trust,
-                                   wgk_kernel** kernel, wgk_error** error);
+typedef struct wgk_load_options {
+  size_t struct_size;
+  uint32_t version; /* 1 */
+  bool trust;       /* these very bytes may run without checks, in a trusted runtime */
+} wgk_load_options;
+#define WGK_LOAD_OPTIONS_INIT {sizeof(wgk_load_options), 1, false}
+
+WGK_API wgk_status wgk_kernel_load(const wgk_runtime* runtime, const char* place,
+                                   const wgk_load_options* options, wgk_kernel** kernel,
+                                   wgk_error** error);
 WGK_API wgk_status wgk_kernel_from_package(const wgk_runtime* runtime, const wgk_package* package,
-                                           bool trust, wgk_kernel** kernel, wgk_error** error);
+                                           const wgk_load_options* options, wgk_kernel** kernel,
+                                           wgk_error** error);
+/* Of its package, as wgk_package_info. */
+WGK_API wgk_status wgk_kernel_info(const wgk_kernel* kernel, char** json, wgk_error** error);
 WGK_API void wgk_kernel_free(wgk_kernel* kernel);
 
-/* One of the two. */
+/* A host tensor or a tensor, not both. Frozen. */
 typedef struct wgk_input {
   const char* name; /* bind key or upstream name */
   const wgk_host_tensor* host;
   const wgk_tensor* tensor;
 } wgk_input;
 
+/* Frozen. */
 typedef struct wgk_output {
   const char* name;
   const int64_t* shape; /* where it cannot be inferred; else null */
@@ -318,7 +363,7 @@ typedef struct wgk_call_options {
 #define WGK_CALL_OPTIONS_INIT \
   {sizeof(wgk_call_options), 1, 0, NULL, NULL, NULL, NULL, 0, NULL, false, false, false}
 
-/* A call without tensors. */
+/* Frozen. */
 typedef struct wgk_signature_input {
   const char* name;
   wgk_dtype dtype;
@@ -329,6 +374,7 @@ typedef struct wgk_signature_input {
   uint64_t buffer; /* equal non-zero numbers share a buffer */
 } wgk_signature_input;
 
+/* A call without tensors. */
 typedef struct wgk_signature {
   size_t struct_size;
   uint32_t version; /* 1 */
@@ -345,10 +391,13 @@ typedef struct wgk_signature {
 #define WGK_SIGNATURE_INIT {sizeof(wgk_signature), 1, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL}
 
 typedef struct wgk_memory_needs {
-  size_t struct_size; /* set by the caller */
+  size_t struct_size;
+  uint32_t version; /* 1 */
+  uint32_t reserved;
   uint64_t inputs, outputs, scratch, uniforms;
   uint64_t staging, read_back; /* of whole calls */
 } wgk_memory_needs;
+#define WGK_MEMORY_NEEDS_INIT {sizeof(wgk_memory_needs), 1, 0, 0, 0, 0, 0, 0, 0}
 
 WGK_API wgk_status wgk_kernel_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
                                    const wgk_call_options* options, wgk_result** result,
@@ -358,6 +407,10 @@ WGK_API wgk_status wgk_kernel_start(const wgk_kernel* kernel, const wgk_input* i
                                     wgk_error** error);
 WGK_API wgk_status wgk_kernel_plan(const wgk_kernel* kernel, const wgk_signature* signature,
                                    char** json, wgk_error** error);
+/* Of this very call, without running it. */
+WGK_API wgk_status wgk_kernel_plan_call(const wgk_kernel* kernel, const wgk_input* inputs,
+                                        size_t count, const wgk_call_options* options, char** json,
+                                        wgk_error** error);
 WGK_API wgk_status wgk_kernel_explain(const wgk_kernel* kernel, const wgk_signature* signature,
                                       char** json, wgk_error** error);
 WGK_API wgk_status wgk_kernel_explain_call(const wgk_kernel* kernel, const wgk_input* inputs,
@@ -390,9 +443,12 @@ WGK_API wgk_status wgk_package_explain(const wgk_package* package, const wgk_sig
 /* ---- results ---- */
 
 typedef struct wgk_call_timing {
-  size_t struct_size; /* set by the caller; microseconds */
-  double plan, prepare, upload, submit, wait, total;
+  size_t struct_size;
+  uint32_t version; /* 1 */
+  uint32_t reserved;
+  double plan, prepare, upload, submit, wait, total; /* microseconds */
 } wgk_call_timing;
+#define WGK_CALL_TIMING_INIT {sizeof(wgk_call_timing), 1, 0, 0, 0, 0, 0, 0, 0}
 
 WGK_API size_t wgk_result_count(const wgk_result* result);
 WGK_API const char* wgk_result_name(const wgk_result* result, size_t index);
@@ -418,6 +474,7 @@ typedef struct wgk_bind_options {
 } wgk_bind_options;
 #define WGK_BIND_OPTIONS_INIT {sizeof(wgk_bind_options), 1, false, false, NULL}
 
+/* Frozen. */
 typedef struct wgk_named_tensor {
   const char* name;
   const wgk_tensor* tensor;
@@ -428,6 +485,14 @@ WGK_API wgk_status wgk_prepared_memory(const wgk_prepared* const* sequence, size
                                        bool with_arena, wgk_memory_needs* needs, wgk_error** error);
 WGK_API wgk_status wgk_prepared_make_output(const wgk_prepared* prepared, const char* name,
                                             wgk_tensor** tensor, wgk_error** error);
+/* The outputs that need a tensor of their own, in the order of the plan; names are valid as long as
+ * the handle. */
+WGK_API size_t wgk_prepared_output_count(const wgk_prepared* prepared);
+WGK_API const char* wgk_prepared_output_name(const wgk_prepared* prepared, size_t index);
+/* New tensors for all of them; `count` is how many `tensors` has room for, and must be their
+ * number. */
+WGK_API wgk_status wgk_prepared_make_outputs(const wgk_prepared* prepared, wgk_tensor** tensors,
+                                             size_t count, wgk_error** error);
 WGK_API wgk_status wgk_prepared_bind(const wgk_prepared* prepared, const wgk_named_tensor* tensors,
                                      size_t count, const wgk_bind_options* options,
                                      wgk_bound** bound, wgk_error** error);
@@ -439,6 +504,8 @@ WGK_API uint64_t wgk_arena_bytes(const wgk_arena* arena);
 WGK_API void wgk_arena_free(wgk_arena* arena);
 
 WGK_API wgk_needs wgk_bound_needs(const wgk_bound* bound);
+/* With the uniforms of the last update. */
+WGK_API wgk_status wgk_bound_plan(const wgk_bound* bound, char** json, wgk_error** error);
 WGK_API wgk_status wgk_bound_staging_notes(const wgk_bound* bound, char** json, wgk_error** error);
 WGK_API wgk_status wgk_bound_record_pass(const wgk_bound* bound,
                                          struct WGPUComputePassEncoderImpl* pass,

@@ -32,19 +32,32 @@ Status give_future(Result<T> future, wgk_future** to) {
 
 extern "C" {
 
-wgk_status wgk_kernel_load(const wgk_runtime* runtime, const char* place, bool trust,
-                           wgk_kernel** kernel, wgk_error** error) {
+wgk_status wgk_kernel_load(const wgk_runtime* runtime, const char* place,
+                           const wgk_load_options* options, wgk_kernel** kernel,
+                           wgk_error** error) {
   return guarded(error, [&]() -> Status {
     if (auto status = check(runtime, place, kernel); !status) return status;
-    return give_handle(runtime->value.load(place, {.trust = trust}), kernel);
+    auto wanted = parse_load(options);
+    if (!wanted) return std::unexpected(std::move(wanted.error()));
+    return give_handle(runtime->value.load(place, *wanted), kernel);
   });
 }
 
 wgk_status wgk_kernel_from_package(const wgk_runtime* runtime, const wgk_package* package,
-                                   bool trust, wgk_kernel** kernel, wgk_error** error) {
+                                   const wgk_load_options* options, wgk_kernel** kernel,
+                                   wgk_error** error) {
   return guarded(error, [&]() -> Status {
     if (auto status = check(runtime, package, kernel); !status) return status;
-    return give_handle(runtime->value.load(package->value, {.trust = trust}), kernel);
+    auto wanted = parse_load(options);
+    if (!wanted) return std::unexpected(std::move(wanted.error()));
+    return give_handle(runtime->value.load(package->value, *wanted), kernel);
+  });
+}
+
+wgk_status wgk_kernel_info(const wgk_kernel* kernel, char** json, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(kernel, json); !status) return status;
+    return give_json(info_of(kernel->value.package()), json);
   });
 }
 
@@ -84,6 +97,18 @@ wgk_status wgk_kernel_plan(const wgk_kernel* kernel, const wgk_signature* signat
   });
 }
 
+wgk_status wgk_kernel_plan_call(const wgk_kernel* kernel, const wgk_input* inputs, size_t count,
+                                const wgk_call_options* options, char** json, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(kernel, json); !status) return status;
+    auto call = parse(inputs, count, options);
+    if (!call) return std::unexpected(std::move(call.error()));
+    auto plan = kernel->value.plan(call->inputs, call->options);
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    return give_json((*plan)->to_json(), json);
+  });
+}
+
 wgk_status wgk_kernel_explain(const wgk_kernel* kernel, const wgk_signature* signature, char** json,
                               wgk_error** error) {
   return guarded(error, [&]() -> Status {
@@ -113,9 +138,7 @@ wgk_status wgk_kernel_memory(const wgk_kernel* kernel, const wgk_signature* sign
     if (!call) return std::unexpected(std::move(call.error()));
     auto memory = kernel->value.memory(*call);
     if (!memory) return std::unexpected(std::move(memory.error()));
-    wgk_memory_needs all = {};
-    fill(*memory, all);
-    return give_sized(all, needs);
+    return give_needs(*memory, needs);
   });
 }
 
@@ -128,9 +151,7 @@ wgk_status wgk_kernel_memory_call(const wgk_kernel* kernel, const wgk_input* inp
     if (!call) return std::unexpected(std::move(call.error()));
     auto memory = kernel->value.memory(call->inputs, call->options);
     if (!memory) return std::unexpected(std::move(memory.error()));
-    wgk_memory_needs all = {};
-    fill(*memory, all);
-    return give_sized(all, needs);
+    return give_needs(*memory, needs);
   });
 }
 
@@ -188,8 +209,10 @@ const char* wgk_result_name(const wgk_result* result, size_t index) {
 }
 
 wgk_tensor* wgk_result_tensor(const wgk_result* result, const char* name) {
-  if (result == nullptr || name == nullptr || !result->value.at(name)) return nullptr;
-  return new (std::nothrow) wgk_tensor{result->value.at(name)};
+  return guarded_or<wgk_tensor*>(nullptr, [&]() -> wgk_tensor* {
+    if (result == nullptr || name == nullptr || !result->value.at(name)) return nullptr;
+    return new wgk_tensor{result->value.at(name)};
+  });
 }
 
 const char* wgk_result_variant(const wgk_result* result) {
@@ -200,8 +223,9 @@ wgk_status wgk_result_timing(const wgk_result* result, wgk_call_timing* timing, 
   return guarded(error, [&]() -> Status {
     if (auto status = check(result, timing); !status) return status;
     const CallTiming& spent = result->value.timing();
-    const wgk_call_timing all = {sizeof all,   spent.plan, spent.prepare, spent.upload,
-                                 spent.submit, spent.wait, spent.total};
+    const wgk_call_timing all = {
+        sizeof all,   1,          0,          spent.plan, spent.prepare, spent.upload,
+        spent.submit, spent.wait, spent.total};
     return give_sized(all, timing);
   });
 }

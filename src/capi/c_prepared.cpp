@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <format>
 
 #include "capi/handles.h"
 
@@ -17,6 +18,9 @@ Result<std::vector<Prepared>> parse(const wgk_prepared* const* calls, size_t cou
   }
   return list;
 }
+
+// Whether make_outputs makes a tensor for it.
+bool is_made(const PlanTensor& tensor) { return !tensor.is_input; }
 
 // Waits for whatever the future is and keeps its result.
 Status wait(wgk_future& future, std::optional<std::chrono::nanoseconds> timeout) {
@@ -60,9 +64,7 @@ wgk_status wgk_prepared_memory(const wgk_prepared* const* sequence, size_t count
     if (auto status = check(needs); !status) return status;
     auto calls = parse(sequence, count);
     if (!calls) return std::unexpected(std::move(calls.error()));
-    wgk_memory_needs all = {};
-    fill(memory(*calls, with_arena), all);
-    return give_sized(all, needs);
+    return give_needs(memory(*calls, with_arena), needs);
   });
 }
 
@@ -71,6 +73,39 @@ wgk_status wgk_prepared_make_output(const wgk_prepared* prepared, const char* na
   return guarded(error, [&]() -> Status {
     if (auto status = check(prepared, name, tensor); !status) return status;
     return give_handle(prepared->value.make_output(name), tensor);
+  });
+}
+
+size_t wgk_prepared_output_count(const wgk_prepared* prepared) {
+  if (prepared == nullptr) return 0;
+  return static_cast<size_t>(std::ranges::count_if(prepared->value.plan().tensors, is_made));
+}
+
+const char* wgk_prepared_output_name(const wgk_prepared* prepared, size_t index) {
+  if (prepared == nullptr) return nullptr;
+  for (const PlanTensor& tensor : prepared->value.plan().tensors) {
+    if (is_made(tensor) && index-- == 0) return tensor.port.c_str();
+  }
+  return nullptr;
+}
+
+wgk_status wgk_prepared_make_outputs(const wgk_prepared* prepared, wgk_tensor** tensors,
+                                     size_t count, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(prepared); !status) return status;
+    const std::size_t wanted = wgk_prepared_output_count(prepared);
+    if (count != wanted || (count > 0 && tensors == nullptr)) {
+      return failure("usage/arguments",
+                     std::format("there is room for {} tensors; the plan has {} outputs",
+                                 tensors == nullptr ? 0 : count, wanted));
+    }
+    auto outputs = prepared->value.make_outputs();
+    if (!outputs) return std::unexpected(std::move(outputs.error()));
+    std::vector<std::unique_ptr<wgk_tensor>> made;
+    for (auto& [name, tensor] : *outputs)
+      made.push_back(std::make_unique<wgk_tensor>(std::move(tensor)));
+    for (std::size_t i = 0; i < count; ++i) tensors[i] = made[i].release();
+    return {};
   });
 }
 
@@ -105,12 +140,21 @@ wgk_status wgk_arena_create(const wgk_runtime* runtime, const wgk_prepared* cons
 }
 
 uint64_t wgk_arena_bytes(const wgk_arena* arena) {
-  return arena == nullptr ? 0 : arena->value.bytes();
+  return guarded_or<uint64_t>(0, [&] { return arena == nullptr ? 0 : arena->value.bytes(); });
 }
 void wgk_arena_free(wgk_arena* arena) { delete arena; }
 
 wgk_needs wgk_bound_needs(const wgk_bound* bound) {
-  return bound == nullptr ? WGK_NEEDS_PASS : static_cast<wgk_needs>(bound->value.needs());
+  return guarded_or<wgk_needs>(WGK_NEEDS_PASS, [&] {
+    return bound == nullptr ? WGK_NEEDS_PASS : static_cast<wgk_needs>(bound->value.needs());
+  });
+}
+
+wgk_status wgk_bound_plan(const wgk_bound* bound, char** json, wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(bound, json); !status) return status;
+    return give_json(bound->value.plan().to_json(), json);
+  });
 }
 
 wgk_status wgk_bound_staging_notes(const wgk_bound* bound, char** json, wgk_error** error) {
@@ -214,8 +258,10 @@ wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, voi
 }
 
 void wgk_future_cancel(wgk_future* future) {
-  if (future == nullptr) return;
-  std::visit([](auto& pending) { pending.cancel(); }, future->pending);
+  guarded_or(false, [&] {
+    if (future != nullptr) std::visit([](auto& pending) { pending.cancel(); }, future->pending);
+    return true;
+  });
 }
 
 wgk_status wgk_future_take_result(wgk_future* future, wgk_result** result, wgk_error** error) {

@@ -41,13 +41,17 @@ void fill_common(const wgk_runtime_options& given, CommonOptions& options) {
   if (given.log != nullptr) {
     options.log = [log = given.log, user = given.log_user](LogLevel level,
                                                            std::string_view message) {
-      log(static_cast<wgk_log_level>(level), std::string(message).c_str(), user);
+      guarded_or(false, [&] {
+        log(static_cast<wgk_log_level>(level), std::string(message).c_str(), user);
+        return true;
+      });
     };
   }
   if (given.timeout_ns > 0)
     options.timeout = parse_timeout(given.timeout_ns).value_or(options.timeout);
   if (given.memory_cap > 0) options.memory.cap = given.memory_cap;
   if (given.memory_pool > 0) options.memory.pool = given.memory_pool;
+  if (given.no_memory_pool) options.memory.pool = 0;
   if (given.cache_folder != nullptr) options.cache_folder = given.cache_folder;
   if (given.quirks != nullptr) options.quirks = given.quirks;
   options.procs = reinterpret_cast<GetProcAddress>(given.get_proc_address);
@@ -58,10 +62,9 @@ Result<std::optional<Mode>> parse_mode(wgk_mode mode) {
   switch (mode) {
     case WGK_MODE_SAFE: return Mode::kSafe;
     case WGK_MODE_TRUSTED: return Mode::kTrusted;
-    case WGK_MODE_ANY: return std::nullopt;
+    case WGK_MODE_DEFAULT: return std::nullopt;
     default:
-      return failure("usage/arguments",
-                     "mode is " + std::to_string(mode) + "; expected -1, 0 or 1");
+      return failure("usage/arguments", "mode is " + std::to_string(mode) + "; expected 0, 1 or 2");
   }
 }
 
@@ -83,6 +86,15 @@ Result<DeviceCaps> parse_caps(const char* caps) {
 }
 
 }  // namespace
+
+Json wgk::capi::info_of(const Package& package) {
+  return Json::object({{"opId", package.op_id()},
+                       {"origin", package.origin()},
+                       {"digest", package.digest()},
+                       {"inputs", json_of(package.inputs())},
+                       {"outputs", json_of(package.outputs())},
+                       {"variants", json_of(package.variants())}});
+}
 
 extern "C" {
 
@@ -150,13 +162,16 @@ wgk_status wgk_runtime_describe(const wgk_runtime* runtime, char** json, wgk_err
 }
 
 struct WGPUDeviceImpl* wgk_runtime_device(const wgk_runtime* runtime) {
-  return runtime == nullptr ? nullptr : runtime->value.device();
+  return guarded_or<WGPUDeviceImpl*>(
+      nullptr, [&] { return runtime == nullptr ? nullptr : runtime->value.device(); });
 }
 struct WGPUQueueImpl* wgk_runtime_queue(const wgk_runtime* runtime) {
-  return runtime == nullptr ? nullptr : runtime->value.queue();
+  return guarded_or<WGPUQueueImpl*>(
+      nullptr, [&] { return runtime == nullptr ? nullptr : runtime->value.queue(); });
 }
 struct WGPUInstanceImpl* wgk_runtime_instance(const wgk_runtime* runtime) {
-  return runtime == nullptr ? nullptr : runtime->value.instance();
+  return guarded_or<WGPUInstanceImpl*>(
+      nullptr, [&] { return runtime == nullptr ? nullptr : runtime->value.instance(); });
 }
 
 wgk_status wgk_runtime_get_stats(const wgk_runtime* runtime, wgk_runtime_stats* stats,
@@ -164,18 +179,33 @@ wgk_status wgk_runtime_get_stats(const wgk_runtime* runtime, wgk_runtime_stats* 
   return guarded(error, [&]() -> Status {
     if (auto status = check(runtime, stats); !status) return status;
     const RuntimeStats now = runtime->value.stats();
-    const wgk_runtime_stats all = {
-        sizeof all,       now.live_bytes,      now.peak_bytes,    now.pooled_bytes,
-        now.live_buffers, now.pooled_buffers,  now.buffers_made,  now.buffers_reused,
-        now.pipelines,    now.pipelines_built, now.pipeline_hits, now.bind_groups_made,
-        now.submits,      now.waits,           now.maps,          now.plans_made,
-        now.plan_hits,    now.blobs_loaded,    now.blobs_stored};
+    const wgk_runtime_stats all = {sizeof all,
+                                   1,
+                                   0,
+                                   now.live_bytes,
+                                   now.peak_bytes,
+                                   now.pooled_bytes,
+                                   now.live_buffers,
+                                   now.pooled_buffers,
+                                   now.buffers_made,
+                                   now.buffers_reused,
+                                   now.pipelines,
+                                   now.pipelines_built,
+                                   now.pipeline_hits,
+                                   now.bind_groups_made,
+                                   now.submits,
+                                   now.waits,
+                                   now.maps,
+                                   now.plans_made,
+                                   now.plan_hits,
+                                   now.blobs_loaded,
+                                   now.blobs_stored};
     return give_sized(all, stats);
   });
 }
 
 uint64_t wgk_runtime_trim(const wgk_runtime* runtime) {
-  return runtime == nullptr ? 0 : runtime->value.trim();
+  return guarded_or<uint64_t>(0, [&] { return runtime == nullptr ? 0 : runtime->value.trim(); });
 }
 
 void wgk_runtime_poll(const wgk_runtime* runtime) {
@@ -228,14 +258,7 @@ void wgk_package_free(wgk_package* package) { delete package; }
 wgk_status wgk_package_info(const wgk_package* package, char** json, wgk_error** error) {
   return guarded(error, [&]() -> Status {
     if (auto status = check(package, json); !status) return status;
-    const Package& value = package->value;
-    return give_json(Json::object({{"opId", value.op_id()},
-                                   {"origin", value.origin()},
-                                   {"digest", value.digest()},
-                                   {"inputs", json_of(value.inputs())},
-                                   {"outputs", json_of(value.outputs())},
-                                   {"variants", json_of(value.variants())}}),
-                     json);
+    return give_json(info_of(package->value), json);
   });
 }
 
@@ -305,7 +328,7 @@ wgk_status wgk_device_needs_list(const wgk_device_needs* needs, char** json, wgk
 }
 
 bool wgk_device_needs_wants_unsafe_apis(const wgk_device_needs* needs) {
-  return needs != nullptr && needs->value.wants_unsafe_apis();
+  return guarded_or(false, [&] { return needs != nullptr && needs->value.wants_unsafe_apis(); });
 }
 
 wgk_status wgk_device_needs_add_to(wgk_device_needs* needs, struct WGPUAdapterImpl* adapter,

@@ -9,16 +9,15 @@ using namespace wgk::capi;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 wgk_status wgk_tensor_upload(const wgk_runtime* runtime, const wgk_host_tensor* data,
-                             const wgk_tensor_form* form, bool keep_host_copy, wgk_tensor** tensor,
+                             const wgk_upload_options* options, wgk_tensor** tensor,
                              wgk_error** error) {
   return guarded(error, [&]() -> Status {
     if (auto status = check(runtime, tensor); !status) return status;
     auto host = parse_host(data);
     if (!host) return std::unexpected(std::move(host.error()));
-    auto wanted = parse_form(form);
+    auto wanted = parse_upload(options);
     if (!wanted) return std::unexpected(std::move(wanted.error()));
-    return give_handle(
-        runtime->value.upload(*host, {.keep_host_copy = keep_host_copy, .form = *wanted}), tensor);
+    return give_handle(runtime->value.upload(*host, *wanted), tensor);
   });
 }
 
@@ -32,6 +31,11 @@ wgk_status wgk_tensor_empty(const wgk_runtime* runtime, wgk_dtype dtype, const i
     if (!dims) return std::unexpected(std::move(dims.error()));
     return give_handle(runtime->value.empty(*type, std::move(*dims)), tensor);
   });
+}
+
+wgk_status wgk_tensor_zeros(const wgk_runtime* runtime, wgk_dtype dtype, const int64_t* shape,
+                            size_t rank, wgk_tensor** tensor, wgk_error** error) {
+  return wgk_tensor_empty(runtime, dtype, shape, rank, tensor, error);
 }
 
 wgk_status wgk_tensor_wrap(const wgk_runtime* runtime, struct WGPUBufferImpl* buffer,
@@ -84,7 +88,8 @@ uint64_t wgk_tensor_byte_offset(const wgk_tensor* tensor) {
   return tensor == nullptr ? 0 : tensor->value.byte_offset();
 }
 struct WGPUBufferImpl* wgk_tensor_buffer(const wgk_tensor* tensor) {
-  return tensor == nullptr ? nullptr : tensor->value.buffer();
+  return guarded_or<WGPUBufferImpl*>(
+      nullptr, [&] { return tensor == nullptr ? nullptr : tensor->value.buffer(); });
 }
 uint64_t wgk_tensor_host_size(const wgk_tensor* tensor) {
   if (tensor == nullptr) return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdlib>
+#include <format>
 
 #include "capi/handles.h"
 #include "json/json.h"
@@ -21,6 +22,12 @@ constexpr std::array<std::pair<std::string_view, wgk_status>, 11> kAreas = {{
     {"io", WGK_ERROR_IO},
     {"usage", WGK_ERROR_USAGE},
 }};
+
+// Frozen: see wgk.h.
+static_assert(sizeof(void*) != 8 ||
+              (sizeof(wgk_host_tensor) == 48 && sizeof(wgk_tensor_form) == 8 &&
+               sizeof(wgk_input) == 24 && sizeof(wgk_output) == 40 &&
+               sizeof(wgk_signature_input) == 48 && sizeof(wgk_named_tensor) == 16));
 
 constexpr std::array kDTypes = {DType::f32, DType::f16, DType::i8,  DType::i16,    DType::i32,
                                 DType::i64, DType::u8,  DType::u32, DType::boolean};
@@ -83,6 +90,15 @@ wgk_status report(const Error& error, wgk_error** to) noexcept {
   return status;
 }
 
+wgk_status report(const char* code, const char* message, wgk_error** to) noexcept {
+  try {
+    return report(Error{code, message, {}, {}, {}}, to);
+  } catch (...) {
+    if (to != nullptr) *to = nullptr;
+    return status_of(code);
+  }
+}
+
 Status give(std::string_view text, char** to) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) return failure("limit/host-memory", "the host is out of memory");
@@ -141,6 +157,20 @@ Result<TensorForm> parse_form(const wgk_tensor_form* form) {
   parsed.storage = *storage;
   parsed.packed = form->packed;
   return parsed;
+}
+
+Result<UploadOptions> parse_upload(const wgk_upload_options* options) {
+  auto given = sized<wgk_upload_options>(options, WGK_UPLOAD_OPTIONS_INIT);
+  if (!given) return std::unexpected(std::move(given.error()));
+  auto form = parse_form(given->form);
+  if (!form) return std::unexpected(std::move(form.error()));
+  return UploadOptions{.keep_host_copy = given->keep_host_copy, .form = *form};
+}
+
+Result<LoadOptions> parse_load(const wgk_load_options* options) {
+  auto given = sized<wgk_load_options>(options, WGK_LOAD_OPTIONS_INIT);
+  if (!given) return std::unexpected(std::move(given.error()));
+  return LoadOptions{.trust = given->trust};
 }
 
 Result<HostTensor> parse_host(const wgk_host_tensor* tensor) {
@@ -222,13 +252,47 @@ std::optional<std::chrono::nanoseconds> parse_timeout(std::uint64_t nanoseconds)
       static_cast<std::int64_t>(nanoseconds < kMost ? nanoseconds : kMost));
 }
 
-void fill(const MemoryNeeds& needs, wgk_memory_needs& to) {
-  to.inputs = needs.inputs;
-  to.outputs = needs.outputs;
-  to.scratch = needs.scratch;
-  to.uniforms = needs.uniforms;
-  to.staging = needs.staging;
-  to.read_back = needs.read_back;
+Status give_needs(const MemoryNeeds& needs, wgk_memory_needs* to) {
+  wgk_memory_needs all = WGK_MEMORY_NEEDS_INIT;
+  all.inputs = needs.inputs;
+  all.outputs = needs.outputs;
+  all.scratch = needs.scratch;
+  all.uniforms = needs.uniforms;
+  all.staging = needs.staging;
+  all.read_back = needs.read_back;
+  return give_sized(all, to);
+}
+
+Result<SizedHead> parse_head(const void* given, std::size_t least) {
+  constexpr std::size_t kMost = 4096;
+  SizedHead head;
+  if (given != nullptr) std::memcpy(&head.struct_size, given, sizeof head.struct_size);
+  if (head.struct_size < least || head.struct_size > kMost) {
+    return failure(
+        "usage/struct",
+        std::format("struct_size is {}; expected {} to {}", head.struct_size, least, kMost),
+        "initialise the struct with its _INIT macro");
+  }
+  std::memcpy(&head.version, static_cast<const char*>(given) + sizeof head.struct_size,
+              sizeof head.version);
+  if (head.version != 1) {
+    return failure("usage/struct",
+                   std::format("the struct has version {}; this library knows 1", head.version),
+                   "initialise the struct with its _INIT macro");
+  }
+  return head;
+}
+
+Status check_rest(const void* given, std::size_t known, std::size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(given);
+  for (std::size_t i = known; i < size; ++i) {
+    if (bytes[i] != 0) {
+      return failure(
+          "usage/struct",
+          std::format("byte {} of the struct is set; this library knows {} bytes of it", i, known));
+    }
+  }
+  return {};
 }
 
 }  // namespace wgk::capi

@@ -2,6 +2,7 @@
 // What is behind the C handles, and the line that no exception crosses.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -62,10 +63,8 @@ namespace wgk::capi {
 
 wgk_status status_of(std::string_view code);
 wgk_status report(const Error& error, wgk_error** to) noexcept;
-
-inline wgk_status usage(std::string message, wgk_error** to) noexcept {
-  return report(Error{"usage/arguments", std::move(message), {}, {}, {}}, to);
-}
+// The same where there may be no memory for an Error.
+wgk_status report(const char* code, const char* message, wgk_error** to) noexcept;
 
 // Runs `body` (which returns a Status) and turns its error, or any exception, into a status and an
 // error object.
@@ -76,11 +75,21 @@ wgk_status guarded(wgk_error** error, Body&& body) noexcept {
     const Status status = body();
     return status ? WGK_OK : report(status.error(), error);
   } catch (const std::bad_alloc&) {
-    return report(Error{"limit/host-memory", "the host is out of memory", {}, {}, {}}, error);
+    return report("limit/host-memory", "the host is out of memory", error);
   } catch (const std::exception& exception) {
-    return report(Error{"usage/internal", exception.what(), {}, {}, {}}, error);
+    return report("usage/internal", exception.what(), error);
   } catch (...) {
-    return report(Error{"usage/internal", "an unknown failure", {}, {}, {}}, error);
+    return report("usage/internal", "an unknown failure", error);
+  }
+}
+
+// The same for functions that return no status: `otherwise` where the body throws.
+template <class T, class Body>
+T guarded_or(T otherwise, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return otherwise;
   }
 }
 
@@ -102,37 +111,53 @@ Result<DType> parse_dtype(wgk_dtype dtype);
 Result<std::optional<DType>> parse_optional_dtype(wgk_dtype dtype);
 wgk_dtype dtype_of(DType dtype);
 Result<TensorForm> parse_form(const wgk_tensor_form* form);
+Result<UploadOptions> parse_upload(const wgk_upload_options* options);
+Result<LoadOptions> parse_load(const wgk_load_options* options);
 Result<HostTensor> parse_host(const wgk_host_tensor* tensor);
 Result<Inputs> parse_inputs(const wgk_input* inputs, std::size_t count);
 Result<CallOptions> parse_call(const wgk_call_options* options);
 Result<Signature> parse_signature(const wgk_signature* signature);
 std::optional<std::chrono::nanoseconds> parse_timeout(std::uint64_t nanoseconds);
-void fill(const MemoryNeeds& needs, wgk_memory_needs& to);
+Status give_needs(const MemoryNeeds& needs, wgk_memory_needs* to);
+Json info_of(const Package& package);
 
-// Copies as much of a sized struct as both sides know.
+// How every sized struct begins.
+struct SizedHead {
+  std::size_t struct_size = 0;
+  std::uint32_t version = 0;
+};
+// Its size in the release that brought it: one that grows keeps the old number here.
+template <class T>
+constexpr std::size_t kFirstSize = sizeof(T);
+
+// The head of a caller's struct, which has at least `least` bytes.
+Result<SizedHead> parse_head(const void* given, std::size_t least);
+// Nothing but zeros beyond the `known` bytes of a struct.
+Status check_rest(const void* given, std::size_t known, std::size_t size);
+
+// What the caller set of a sized struct; what an older caller does not know stays at its default.
 template <class T>
 Result<T> sized(const T* given, T defaults) {
   if (given == nullptr) return defaults;
-  std::size_t size = 0;
-  std::memcpy(&size, given, sizeof size);
-  if (size < sizeof(std::size_t) || size > 4096) {
-    return failure("usage/arguments", "struct_size is " + std::to_string(size) +
-                                          "; initialise structs with their _INIT macro");
-  }
-  std::memcpy(&defaults, given, size < sizeof(T) ? size : sizeof(T));
+  auto head = parse_head(given, kFirstSize<T>);
+  if (!head) return std::unexpected(std::move(head.error()));
+  if (auto status = check_rest(given, sizeof(T), head->struct_size); !status)
+    return std::unexpected(std::move(status.error()));
+  std::memcpy(&defaults, given, std::min(head->struct_size, sizeof(T)));
   return defaults;
 }
 
-// Gives out as much of a sized struct as the caller has room for; its own struct_size stays.
+// Gives out as much of a sized struct as the caller has room for, its head aside; what only the
+// caller knows becomes zero.
 template <class T>
 Status give_sized(const T& value, T* to) {
-  std::size_t size = 0;
-  if (to != nullptr) std::memcpy(&size, to, sizeof size);
-  if (size < sizeof(std::size_t) || size > 4096)
-    return failure("usage/arguments", "struct_size is not set");
-  const std::size_t length = size < sizeof(T) ? size : sizeof(T);
-  std::memcpy(reinterpret_cast<char*>(to) + sizeof size,
-              reinterpret_cast<const char*>(&value) + sizeof size, length - sizeof size);
+  constexpr std::size_t kHead = offsetof(T, version) + sizeof(std::uint32_t);
+  auto head = parse_head(to, kHead);
+  if (!head) return std::unexpected(std::move(head.error()));
+  const std::size_t length = std::min(head->struct_size, sizeof(T));
+  std::memcpy(reinterpret_cast<char*>(to) + kHead, reinterpret_cast<const char*>(&value) + kHead,
+              length - kHead);
+  std::memset(reinterpret_cast<char*>(to) + length, 0, head->struct_size - length);
   return {};
 }
 

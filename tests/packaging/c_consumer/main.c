@@ -49,7 +49,7 @@ int main(int count, char** arguments) {
   call.read_back = true;
 
   if (wgk_runtime_create(&options, &runtime, &error) != WGK_OK) return fail(error);
-  if (wgk_kernel_load(runtime, arguments[1], false, &norm, &error) != WGK_OK) return fail(error);
+  if (wgk_kernel_load(runtime, arguments[1], NULL, &norm, &error) != WGK_OK) return fail(error);
   if (wgk_kernel_call(norm, inputs, 3, &call, &result, &error) != WGK_OK) return fail(error);
   output = wgk_result_tensor(result, "output");
   if (wgk_tensor_download(output, 0, 16, y, sizeof y, &error) != WGK_OK) return fail(error);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory that runs out at every place of every function: an error comes back, no exception.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "capi/test_support.h"
+
+extern const char __executable_start, etext;
+
+namespace {
+
+// Of this thread: how many allocations still succeed; negative: all.
+thread_local std::int64_t left = -1;
+// After one has failed: whether all later ones do too.
+thread_local bool for_good = false;
+thread_local bool failed = false;
+
+// Only what this program itself allocates: neither Dawn nor the file functions of libstdc++ survive
+// a failure of their own. Nor does a copy of a std::variant of strings and vectors (libstdc++ 16
+// counts it as never valueless and destroys what was not made), so what copies JSON is left out.
+bool fails(const void* caller) {
+  if (left < 0 || caller < &__executable_start || caller >= &etext) return false;
+  if (left > 0) return --left, false;
+  failed = true;
+  if (!for_good) left = -1;
+  return true;
+}
+
+void* allocate(std::size_t size, const void* caller) {
+  void* memory = fails(caller) ? nullptr : std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  return allocate(size, __builtin_return_address(0));
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) {
+  return allocate(size, __builtin_return_address(0));
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace wgk::capi {
+namespace {
+
+// Calls a function with the first, the second, the third allocation failing, and so on until it
+// needs no more. The first hundred one by one, later ones in growing steps.
+void starve(const char* name, const std::function<wgk_status(wgk_error**)>& call) {
+  SCOPED_TRACE(name);
+  for (const bool from_then_on : {false, true}) {
+    int failures = 0;
+    for (std::int64_t at = 0;; at += 1 + at / 100 * (at / 20)) {
+      wgk_error* error = nullptr;
+      for_good = from_then_on;
+      failed = false;
+      left = at;
+      const wgk_status status = call(&error);
+      left = -1;
+      const std::string code = wgk_error_code(error), text = wgk_error_text(error);
+      const bool told = error != nullptr;
+      wgk_error_free(error);
+      if (!failed) {
+        ASSERT_EQ(status, WGK_OK) << text;
+        break;
+      }
+      ++failures;
+      // What can do without goes on.
+      if (status == WGK_OK) continue;
+      ASSERT_EQ(status, WGK_ERROR_LIMIT) << "allocation " << at << ": " << text;
+      ASSERT_TRUE(code == "limit/host-memory" || !told) << "allocation " << at << ": " << text;
+      ASSERT_TRUE(told || from_then_on) << "allocation " << at;
+    }
+    EXPECT_GT(failures, 0) << "nothing was allocated";
+  }
+}
+
+TEST(HostMemory, RunsOutWithoutADevice) {
+  starve("wgk_package_open", [](wgk_error** error) {
+    wgk_package* package = nullptr;
+    const wgk_status status = wgk_package_open(kPackage, &package, error);
+    wgk_package_free(package);
+    return status;
+  });
+  wgk_package* package = nullptr;
+  ASSERT_EQ(wgk_package_open(kPackage, &package, nullptr), WGK_OK);
+  starve("wgk_device_needs_create", [&](wgk_error** error) {
+    wgk_device_needs* needs = nullptr;
+    const wgk_status status = wgk_device_needs_create(&package, 1, nullptr, &needs, error);
+    wgk_device_needs_free(needs);
+    return status;
+  });
+  wgk_package_free(package);
+}
+
+TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
+  const auto result_of = [&](const char* name, const auto& function) {
+    starve(name, [&](wgk_error** error) {
+      wgk_result* result = nullptr;
+      const wgk_status status = function(&result, error);
+      wgk_tensor_free(wgk_result_tensor(result, "output"));
+      wgk_result_free(result);
+      return status;
+    });
+  };
+  wgk_call_options read_back = WGK_CALL_OPTIONS_INIT;
+  read_back.read_back = true;
+  result_of("wgk_kernel_call", [&](wgk_result** result, wgk_error** error) {
+    return wgk_kernel_call(norm, inputs, 3, &read_back, result, error);
+  });
+  starve("wgk_tensor_upload", [&](wgk_error** error) {
+    wgk_tensor* tensor = nullptr;
+    const wgk_status status = wgk_tensor_upload(runtime, &x_host, nullptr, &tensor, error);
+    wgk_tensor* shared = wgk_tensor_share(tensor);
+    wgk_tensor_free(tensor);
+    wgk_tensor_free(shared);
+    return status;
+  });
+  starve("wgk_runtime_trim", [&](wgk_error**) {
+    wgk_tensor* tensor = nullptr;
+    const wgk_status status = wgk_tensor_upload(runtime, &x_host, nullptr, &tensor, nullptr);
+    wgk_tensor_free(tensor);
+    wgk_runtime_trim(runtime);
+    wgk_runtime_poll(runtime);
+    return status;
+  });
+  // It works as before.
+  wgk_result* result = nullptr;
+  ASSERT_EQ(wgk_kernel_call(norm, inputs, 3, &read_back, &result, errors.at()), WGK_OK)
+      << errors.text();
+  wgk_tensor* output = wgk_result_tensor(result, "output");
+  EXPECT_NEAR(read(output)[0], 0.5F, 1e-5F);
+  wgk_tensor_free(output);
+  wgk_result_free(result);
+  EXPECT_FALSE(wgk_runtime_lost(runtime, nullptr, nullptr));
+}
+
+}  // namespace
+}  // namespace wgk::capi
