@@ -126,14 +126,50 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
     wgk_tensor_free(shared);
     return status;
   });
-  starve("wgk_runtime_trim", [&](wgk_error**) {
+  starve("wgk_runtime_trim", [&](wgk_error** error) {
     wgk_tensor* tensor = nullptr;
-    const wgk_status status = wgk_tensor_upload(runtime, &x_host, nullptr, &tensor, nullptr);
+    const wgk_status status = wgk_tensor_upload(runtime, &x_host, nullptr, &tensor, error);
     wgk_tensor_free(tensor);
     wgk_runtime_trim(runtime);
     wgk_runtime_poll(runtime);
     return status;
   });
+  const wgk_signature call = signature();
+  wgk_prepared* prepared = nullptr;
+  ASSERT_EQ(wgk_kernel_prepare(norm, &call, &prepared, errors.at()), WGK_OK) << errors.text();
+  wgk_tensor *x_tensor = nullptr, *gamma_tensor = nullptr, *y_tensor = nullptr;
+  ASSERT_EQ(wgk_tensor_upload(runtime, &x_host, nullptr, &x_tensor, errors.at()), WGK_OK);
+  ASSERT_EQ(wgk_tensor_upload(runtime, &gamma_host, nullptr, &gamma_tensor, errors.at()), WGK_OK);
+  starve("wgk_prepared_make_outputs", [&](wgk_error** error) {
+    wgk_tensor_free(y_tensor);
+    y_tensor = nullptr;
+    return wgk_prepared_make_outputs(prepared, &y_tensor, 1, error);
+  });
+  const wgk_named_tensor tensors[] = {
+      {"input", x_tensor}, {"skip", x_tensor}, {"gamma", gamma_tensor}, {"output", y_tensor}};
+  starve("wgk_prepared_bind", [&](wgk_error** error) {
+    wgk_bound* bound = nullptr;
+    const wgk_status status = wgk_prepared_bind(prepared, tensors, 4, nullptr, &bound, error);
+    wgk_bound_free(bound);
+    return status;
+  });
+  wgk_bound* bound = nullptr;
+  ASSERT_EQ(wgk_prepared_bind(prepared, tensors, 4, nullptr, &bound, errors.at()), WGK_OK);
+  starve("wgk_bound_run", [&](wgk_error** error) {
+    wgk_future* future = nullptr;
+    wgk_status status = wgk_bound_run(bound, &future, error);
+    if (status == WGK_OK) status = wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, error);
+    wgk_future_cancel(future);
+    wgk_future_free(future);
+    return status;
+  });
+  starve("wgk_tensor_download", [&](wgk_error** error) {
+    float values[16] = {};
+    return wgk_tensor_download(y_tensor, 0, 16, values, sizeof values, error);
+  });
+  wgk_bound_free(bound);
+  for (wgk_tensor* tensor : {x_tensor, gamma_tensor, y_tensor}) wgk_tensor_free(tensor);
+  wgk_prepared_free(prepared);
   // It works as before.
   wgk_result* result = nullptr;
   ASSERT_EQ(wgk_kernel_call(norm, inputs, 3, &read_back, &result, errors.at()), WGK_OK)
