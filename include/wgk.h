@@ -503,6 +503,10 @@ WGK_API wgk_status wgk_arena_create(const wgk_runtime* runtime, const wgk_prepar
 WGK_API uint64_t wgk_arena_bytes(const wgk_arena* arena);
 WGK_API void wgk_arena_free(wgk_arena* arena);
 
+/* Exact bytes of a recorded sequence: every byte counts once, however many of the calls share it.
+ * What any call writes counts under `outputs`. */
+WGK_API wgk_status wgk_bound_memory(const wgk_bound* const* sequence, size_t count,
+                                    wgk_memory_needs* needs, wgk_error** error);
 WGK_API wgk_needs wgk_bound_needs(const wgk_bound* bound);
 /* With the uniforms of the last update. */
 WGK_API wgk_status wgk_bound_plan(const wgk_bound* bound, char** json, wgk_error** error);

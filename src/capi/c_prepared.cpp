@@ -144,6 +144,19 @@ uint64_t wgk_arena_bytes(const wgk_arena* arena) {
 }
 void wgk_arena_free(wgk_arena* arena) { delete arena; }
 
+wgk_status wgk_bound_memory(const wgk_bound* const* sequence, size_t count, wgk_memory_needs* needs,
+                            wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(needs); !status) return status;
+    std::vector<Bound> calls;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (auto status = check(sequence, sequence[i]); !status) return status;
+      calls.push_back(sequence[i]->value);
+    }
+    return give_needs(memory(calls), needs);
+  });
+}
+
 wgk_needs wgk_bound_needs(const wgk_bound* bound) {
   return guarded_or<wgk_needs>(WGK_NEEDS_PASS, [&] {
     return bound == nullptr ? WGK_NEEDS_PASS : static_cast<wgk_needs>(bound->value.needs());

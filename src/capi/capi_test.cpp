@@ -158,6 +158,11 @@ TEST_F(CApi, PreparesBindsAndRecords) {
   ASSERT_EQ(wgk_prepared_make_outputs(prepared, &made, 1, errors.at()), WGK_OK) << errors.text();
   EXPECT_EQ(wgk_tensor_byte_length(made), 64);
   wgk_tensor_free(made);
+  const wgk_bound* twice[] = {bound, bound};
+  wgk_memory_needs of_bound = WGK_MEMORY_NEEDS_INIT;
+  ASSERT_EQ(wgk_bound_memory(twice, 2, &of_bound, errors.at()), WGK_OK) << errors.text();
+  EXPECT_EQ(of_bound.inputs, 64 + 64 + 32);
+  EXPECT_EQ(of_bound.outputs, 64);
   EXPECT_EQ(wgk_bound_update(bound, R"({"nothing": 1})", errors.at()), WGK_ERROR_REQUEST);
   wgk_arena_free(arena);
   wgk_bound_free(bound);

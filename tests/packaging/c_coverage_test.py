@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public member of the C++ handles, and every option, has its C counterpart.
+"""Every public member of the C++ handles, each of its overloads, and every option has its C counterpart.
 
-A member that is new in C++ must be given its C function here, or the test fails.
+A member or an overload that is new in C++ must be given its C function here, or the test fails.
 
 usage: c_coverage_test.py REPOSITORY
 """
 
+import collections
 import pathlib
 import re
 import sys
 
-# C++ class -> member -> C function, or the reason why C needs none.
+# C++ class -> member -> the C function, or a list of those that do it together. A member with overloads: what tells them apart -> the same.
 MEMBERS = {
     "Runtime": {
         "create": "wgk_runtime_create", "adopt": "wgk_runtime_adopt", "adapters": "wgk_adapters", "describe": "wgk_runtime_describe",
         "caps": "wgk_runtime_describe", "device": "wgk_runtime_device", "queue": "wgk_runtime_queue", "instance": "wgk_runtime_instance",
-        "load": ["wgk_kernel_load", "wgk_kernel_from_package"], "upload": "wgk_tensor_upload", "empty": "wgk_tensor_empty",
-        "zeros": "wgk_tensor_empty", "prewarm": "wgk_runtime_prewarm", "prewarm_remembered": "wgk_runtime_prewarm_remembered",
+        "load": {"place": "wgk_kernel_load", "package": "wgk_kernel_from_package"}, "upload": "wgk_tensor_upload", "empty": "wgk_tensor_empty",
+        "zeros": "wgk_tensor_zeros", "prewarm": "wgk_runtime_prewarm", "prewarm_remembered": "wgk_runtime_prewarm_remembered",
         "make_arena": "wgk_arena_create", "poll": "wgk_runtime_poll", "wait_idle": "wgk_runtime_wait_idle", "stats": "wgk_runtime_get_stats",
         "trim": "wgk_runtime_trim", "lost": "wgk_runtime_lost", "rebuild": "wgk_runtime_rebuild",
     },
@@ -29,20 +30,21 @@ MEMBERS = {
         "wrap": "wgk_tensor_wrap", "dtype": "wgk_tensor_dtype", "storage": "wgk_tensor_storage", "packed": "wgk_tensor_packed",
         "shape": ["wgk_tensor_shape", "wgk_tensor_rank"], "elements": "wgk_tensor_elements", "byte_length": "wgk_tensor_byte_length",
         "byte_offset": "wgk_tensor_byte_offset", "buffer": "wgk_tensor_buffer", "borrowed": "wgk_tensor_borrowed",
-        "download": ["wgk_tensor_download", "wgk_tensor_host_size"], "upload": "wgk_tensor_write", "reshaped": "wgk_tensor_reshape",
+        "download": {"all": ["wgk_tensor_download", "wgk_tensor_host_size"], "range": "wgk_tensor_download", "elements of T": "wgk_tensor_download"}, "upload": "wgk_tensor_write", "reshaped": "wgk_tensor_reshape",
     },
     "Kernel": {
-        "package": "wgk_package_info", "op_id": "wgk_package_info", "call": "wgk_kernel_call", "start": "wgk_kernel_start",
-        "plan": "wgk_kernel_plan", "explain": ["wgk_kernel_explain", "wgk_kernel_explain_call"],
-        "memory": ["wgk_kernel_memory", "wgk_kernel_memory_call"], "prepare": "wgk_kernel_prepare", "start_prepare": "wgk_kernel_start_prepare",
+        "package": "wgk_kernel_info", "op_id": "wgk_kernel_info", "call": "wgk_kernel_call", "start": "wgk_kernel_start",
+        "plan": {"signature": "wgk_kernel_plan", "call": "wgk_kernel_plan_call"},
+        "explain": {"signature": "wgk_kernel_explain", "call": "wgk_kernel_explain_call"},
+        "memory": {"signature": "wgk_kernel_memory", "call": "wgk_kernel_memory_call"}, "prepare": "wgk_kernel_prepare", "start_prepare": "wgk_kernel_start_prepare",
     },
     "Prepared": {
         "plan": "wgk_prepared_plan", "memory": "wgk_prepared_memory", "bind": "wgk_prepared_bind", "make_output": "wgk_prepared_make_output",
-        "make_outputs": "wgk_prepared_make_output",
+        "make_outputs": ["wgk_prepared_make_outputs", "wgk_prepared_output_count", "wgk_prepared_output_name"],
     },
     "Bound": {
-        "needs": "wgk_bound_needs", "plan": "wgk_prepared_plan", "staging_notes": "wgk_bound_staging_notes",
-        "record": ["wgk_bound_record_pass", "wgk_bound_record_encoder"], "submit": "wgk_bound_submit", "run": "wgk_bound_run",
+        "needs": "wgk_bound_needs", "plan": "wgk_bound_plan", "staging_notes": "wgk_bound_staging_notes",
+        "record": {"pass": "wgk_bound_record_pass", "encoder": "wgk_bound_record_encoder"}, "submit": "wgk_bound_submit", "run": "wgk_bound_run",
         "run_and_read": "wgk_bound_run_and_read", "update": "wgk_bound_update",
     },
     "Submission": {"ready": "wgk_future_ready", "wait": "wgk_future_wait", "then": "wgk_future_then", "cancel": "wgk_future_cancel"},
@@ -57,13 +59,16 @@ MEMBERS = {
     },
 }
 
+# Functions that belong to no class: name -> C function of each overload.
+FREE = {"memory": {"prepared": "wgk_prepared_memory", "bound": "wgk_bound_memory"}, "device_needs": "wgk_device_needs_create"}
+
 # C++ struct -> C struct; fields that are called differently.
 STRUCTS = {
     "CommonOptions": ("wgk_runtime_options", {"timeout": "timeout_ns", "memory": "memory_cap", "debug_groups": "no_debug_groups", "procs": "get_proc_address"}),
     "RuntimeOptions": ("wgk_runtime_options", {"experimental": "no_experimental_features"}),
     "AdoptOptions": ("wgk_runtime_options", {}),
     "AdapterChoice": ("wgk_runtime_options", {"device": "adapter", "allow_software": "no_software_adapter"}),
-    "MemoryLimits": ("wgk_runtime_options", {"cap": "memory_cap", "pool": "memory_pool"}),
+    "MemoryLimits": ("wgk_runtime_options", {"cap": "memory_cap", "pool": ["memory_pool", "no_memory_pool"]}),
     "DeviceNeedsOptions": ("wgk_device_needs_options", {"procs": "get_proc_address"}),
     "RuntimeStats": ("wgk_runtime_stats", {}),
     "CallOptions": ("wgk_call_options", {}),
@@ -74,7 +79,16 @@ STRUCTS = {
     "BindOptions": ("wgk_bind_options", {}),
     "TensorForm": ("wgk_tensor_form", {}),
     "HostTensor": ("wgk_host_tensor", {}),
+    "Signature::Input": ("wgk_signature_input", {}),
+    "UploadOptions": ("wgk_upload_options", {}),
+    "LoadOptions": ("wgk_load_options", {}),
 }
+
+# C++ struct -> the parameters of a C function.
+PARAMETERS = {"Loss": "wgk_runtime_lost"}
+
+# C++ struct -> the keys of a JSON text that src/capi writes.
+TEXTS = ["DeviceNeed", "DeviceDescription", "AdapterDescription", "PortInfo"]
 
 
 def without_comments(text):
@@ -105,15 +119,19 @@ def flat(text):
 def public_members(text, name):
     inside = body(text, rf"class {name}\b")
     public = "".join(part for part in re.split(r"(?=\b(?:public|private):)", inside) if part.startswith("public:"))
-    names = set(re.findall(r"\b([a-z_]+)\((?!\*)", flat(public)))
-    return names - {"impl", "impl_", "parts_", "shared", "move", "package_", "state_", "options_", "requires", "exchange", "make_shared", "explicit", "operator", "callback", "void", "bool", "function"}
+    names = collections.Counter(re.findall(r"\b([a-z_]+)\((?!\*)", flat(public)))
+    return {name: count for name, count in names.items() if name not in NO_MEMBERS}
+
+
+# Words before a parenthesis in the class bodies that are no members.
+NO_MEMBERS = {"impl", "impl_", "parts_", "shared", "move", "package_", "state_", "options_", "requires", "exchange", "make_shared", "explicit", "operator", "callback", "void", "bool", "function"}
 
 
 def fields(text, name, kind):
     inside = flat(body(text, rf"struct {name}\b")) if kind == "c++" else body(text, rf"struct {name}\b")
     found = set()
     for statement in inside.replace("\n", " ").split(";"):
-        if "(" in re.sub(r"=.*", "", statement) or re.match(r"\s*(struct \w+\s*$|explicit\b|template\b)", statement):
+        if "(" in re.sub(r"=.*", "", statement) or re.match(r"\s*(struct \w+\s*$|enum\b|explicit\b|template\b)", statement):
             continue
         for part in re.sub(r"<[^<>]*(<[^<>]*>)?[^<>]*>", "", statement).split(","):
             word = re.search(r"([a-z_]+)\s*(=|$)", part.strip())
@@ -122,31 +140,70 @@ def fields(text, name, kind):
     return found
 
 
+def camel(name):
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+class Comparison:
+    def __init__(self, repository):
+        self.cpp = without_comments("\n".join(path.read_text(encoding="utf-8") for path in sorted((repository / "include/wgk").glob("*.h"))))
+        self.c = without_comments((repository / "include/wgk.h").read_text(encoding="utf-8"))
+        self.sources = "\n".join(path.read_text(encoding="utf-8") for path in sorted((repository / "src/capi").glob("c_*.cpp")))
+        self.functions = dict(re.findall(r"\b(wgk_[a-z_0-9]+)\(([^;]*)\);", self.c))
+        self.wrong, self.checked = [], 0
+
+    def overloads(self, name, count, targets):
+        """`count` overloads in C++, each with its C functions."""
+        kinds = targets if isinstance(targets, dict) else {"": targets}
+        if len(kinds) != count:
+            self.wrong.append(f"{name} has {count} overloads in C++, {len(kinds)} in this test's table")
+        for found in kinds.values():
+            for target in [found] if isinstance(found, str) else found:
+                self.checked += 1
+                if target not in self.functions:
+                    self.wrong.append(f"{name}: {target} is not in wgk.h")
+
+    def classes(self):
+        for name, members in MEMBERS.items():
+            found = public_members(self.cpp, name)
+            self.wrong += [f"{name}::{member} has no C function in this test's table" for member in sorted(found.keys() - members)]
+            self.wrong += [f"{name}::{member} is in the table but not in the header" for member in sorted(members.keys() - found)]
+            for member, targets in members.items():
+                self.overloads(f"{name}::{member}", found.get(member, 0), targets)
+        for name, targets in FREE.items():
+            self.overloads(name, len(re.findall(rf"^\w[^\n(]* {name}\(", self.cpp, flags=re.M)), targets)
+
+    def field(self, name, field, there, place):
+        self.checked += 1
+        if field not in there:
+            self.wrong.append(f"{name}.{field} has no counterpart in {place}")
+
+    def structs(self):
+        for name, (struct, renamed) in STRUCTS.items():
+            outer, _, inner = name.rpartition("::")
+            text = body(self.cpp, rf"struct {outer}\b") if outer else self.cpp
+            there = fields(self.c, struct, "c")
+            for field in sorted(fields(text, inner, "c++")):
+                for counterpart in [renamed.get(field, field)] if isinstance(renamed.get(field, field), str) else renamed[field]:
+                    self.field(name, counterpart, there, struct)
+        for name, function in PARAMETERS.items():
+            words = set(re.findall(r"[a-z_]+", self.functions[function]))
+            for field in sorted(fields(self.cpp, name, "c++")):
+                self.field(name, field, words, function)
+        for name in TEXTS:
+            for field in sorted(fields(self.cpp, name, "c++")):
+                self.field(name, f'{{"{camel(field)}"', re.findall(r'\{"\w+"', self.sources), "a JSON text of src/capi")
+
+
 def main():
-    repository = pathlib.Path(sys.argv[1])
-    cpp = without_comments("\n".join(path.read_text(encoding="utf-8") for path in sorted((repository / "include/wgk").glob("*.h"))))
-    c = without_comments((repository / "include/wgk.h").read_text(encoding="utf-8"))
-    functions = set(re.findall(r"\b(wgk_[a-z_0-9]+)\(", c))
-    wrong, checked = [], 0
-    for name, members in MEMBERS.items():
-        found = public_members(cpp, name)
-        wrong += [f"{name}::{member} has no C function in this test's table" for member in sorted(found - set(members))]
-        wrong += [f"{name}::{member} is in the table but not in the header" for member in sorted(set(members) - found)]
-        for member, targets in members.items():
-            for target in [targets] if isinstance(targets, str) else targets:
-                checked += 1
-                if target not in functions:
-                    wrong.append(f"{name}::{member}: {target} is not in wgk.h")
-    for name, (struct, renamed) in STRUCTS.items():
-        there = fields(c, struct, "c")
-        for field in sorted(fields(cpp, name, "c++")):
-            checked += 1
-            if renamed.get(field, field) not in there:
-                wrong.append(f"{name}.{field} has no counterpart in {struct}")
-    for line in wrong:
+    comparison = Comparison(pathlib.Path(sys.argv[1]))
+    comparison.classes()
+    comparison.structs()
+    for line in comparison.wrong:
         print(line)
-    print(f"c coverage: {checked} members and fields compared, {len(wrong)} wrong")
-    return 1 if wrong else 0
+    print(f"c coverage: {comparison.checked} members and fields compared, {len(comparison.wrong)} wrong")
+    return 1 if comparison.wrong else 0
 
 
 if __name__ == "__main__":
