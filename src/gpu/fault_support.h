@@ -25,18 +25,24 @@ namespace wgk::gpu::testing {
 struct Faults {
   std::atomic<std::uint64_t> calls = 0;  // that can fail
   std::uint64_t fail_at = 0;             // 1 is the first; 0: none
+  int again = 0;                         // so many later calls of the same member fail too
   std::string failed;                    // the member that failed
   WGPUDevice device = nullptr;           // the last one made, for errors without a return value
   std::mutex mutex;
-  std::map<std::uint64_t, std::function<void()>> futures;  // ours, with the failing callback
-  std::uint64_t next_future = std::uint64_t{1} << 62;
+  // Ours, with the failing callback, until somebody looks at them.
+  std::map<std::uint64_t, std::function<void()>> futures;
+  static constexpr std::uint64_t kFirst = std::uint64_t{1} << 62;
+  std::uint64_t next_future = kFirst;
+  std::uint64_t lost_future = 0;                   // looks at it never fail: they decide nothing
+  const Procs* base = nullptr;                     // what answers where nothing fails
+  std::vector<std::string_view>* trace = nullptr;  // gets the member of every call that can fail
 
-  void arm(std::uint64_t index) {
+  void arm(std::uint64_t index, int more = 0) {
     calls = 0;
     fail_at = index;
+    again = more;
     failed.clear();
     device = nullptr;
-    futures.clear();
   }
 };
 
@@ -93,10 +99,15 @@ inline WGPUFuture fail_later(WGPURequestAdapterCallbackInfo info) {
 
 inline bool now(std::string_view member) {
   Faults& state = faults();
-  if (++state.calls != state.fail_at) return false;
-  state.failed = member;
-  return true;
+  if (state.trace != nullptr) state.trace->push_back(member);
+  if (++state.calls == state.fail_at) {
+    state.failed = member;
+    return true;
+  }
+  return state.again > 0 && state.failed == member && state.again-- > 0;
 }
+
+inline const Procs& base_procs() { return *faults().base; }
 
 template <auto Member, class R, class... A>
 R failing_call(std::string_view member, A... args) {
@@ -111,23 +122,23 @@ R failing_call(std::string_view member, A... args) {
         nobody.callback = [](WGPUPopErrorScopeStatus, WGPUErrorType, WGPUStringView, void*, void*) {
         };
         static_cast<void>(
-            linked_procs().device_pop_error_scope(std::get<0>(std::tuple(args...)), nobody));
+            base_procs().device_pop_error_scope(std::get<0>(std::tuple(args...)), nobody));
       }
       return fail_later(info);
     }
-    return (linked_procs().*Member)(args...);
+    return (base_procs().*Member)(args...);
   } else if constexpr (std::is_void_v<R>) {
     if (now(member)) {
       if (faults().device != nullptr)
         wgpuDeviceInjectError(faults().device, WGPUErrorType_Validation, kInjected);
       return;
     }
-    (linked_procs().*Member)(args...);
+    (base_procs().*Member)(args...);
   } else if constexpr (std::is_pointer_v<R>) {
-    return now(member) ? nullptr : (linked_procs().*Member)(args...);
+    return now(member) ? nullptr : (base_procs().*Member)(args...);
   } else {
     static_assert(std::is_same_v<R, WGPUStatus>);
-    return now(member) ? WGPUStatus_Error : (linked_procs().*Member)(args...);
+    return now(member) ? WGPUStatus_Error : (base_procs().*Member)(args...);
   }
 }
 
@@ -140,7 +151,8 @@ auto wrap(R (*)(A...)) {
 inline WGPUWaitStatus wait_any(WGPUInstance instance, std::size_t count, WGPUFutureWaitInfo* infos,
                                std::uint64_t timeout) {
   Faults& state = faults();
-  if (now("instance_wait_any")) return WGPUWaitStatus_Error;
+  const bool look = count == 1 && infos[0].future.id == state.lost_future;
+  if (!look && now("instance_wait_any")) return WGPUWaitStatus_Error;
   std::function<void()> callback;
   {
     const std::lock_guard lock(state.mutex);
@@ -151,15 +163,17 @@ inline WGPUWaitStatus wait_any(WGPUInstance instance, std::size_t count, WGPUFut
       }
     }
   }
-  if (!callback) return linked_procs().instance_wait_any(instance, count, infos, timeout);
+  if (count != 1 || infos[0].future.id < Faults::kFirst)
+    return base_procs().instance_wait_any(instance, count, infos, timeout);
   infos[0].completed = WGPU_TRUE;
-  callback();
+  if (callback) callback();
   return WGPUWaitStatus_Success;
 }
 
-// The linked functions; those that WebGPU lets fail count, and fail when their turn comes.
-inline Procs faulty_procs() {
-  Procs procs = linked_procs();
+// The given functions; those that WebGPU lets fail count, and fail when their turn comes.
+inline Procs faulty_procs(const Procs& base = linked_procs()) {
+  faults().base = &base;
+  Procs procs = base;
 #define WGK_FAULT(member)                                          \
   {                                                                \
     struct Tag {                                                   \
@@ -168,6 +182,7 @@ inline Procs faulty_procs() {
     procs.member = wrap<&Procs::member, Tag>(procs.member);        \
   }
   WGK_FAULT(adapter_get_info)
+  WGK_FAULT(adapter_get_instance)
   WGK_FAULT(adapter_get_limits)
   WGK_FAULT(buffer_get_const_mapped_range)
   WGK_FAULT(buffer_map_async)
@@ -190,6 +205,7 @@ inline Procs faulty_procs() {
   WGK_FAULT(device_create_pipeline_layout)
   WGK_FAULT(device_create_query_set)
   WGK_FAULT(device_create_shader_module)
+  WGK_FAULT(device_get_adapter)
   WGK_FAULT(device_get_adapter_info)
   WGK_FAULT(device_get_limits)
   WGK_FAULT(device_get_queue)
@@ -199,9 +215,14 @@ inline Procs faulty_procs() {
   WGK_FAULT(queue_write_buffer)
 #undef WGK_FAULT
   procs.instance_wait_any = wait_any;
+  procs.device_get_lost_future = [](WGPUDevice device) {
+    const WGPUFuture future = base_procs().device_get_lost_future(device);
+    faults().lost_future = future.id;
+    return future;
+  };
   procs.enumerate_adapters = [](WGPUInstance instance, const WGPURequestAdapterOptions* options) {
     return now("enumerate_adapters") ? std::vector<WGPUAdapter>()
-                                     : linked_procs().enumerate_adapters(instance, options);
+                                     : base_procs().enumerate_adapters(instance, options);
   };
   procs.adapter_request_device = [](WGPUAdapter adapter, const WGPUDeviceDescriptor* descriptor,
                                     WGPURequestDeviceCallbackInfo info) {
@@ -219,7 +240,7 @@ inline Procs faulty_procs() {
       original->info.callback(status, device, message, original->info.userdata1,
                               original->info.userdata2);
     };
-    return linked_procs().adapter_request_device(adapter, descriptor, info);
+    return base_procs().adapter_request_device(adapter, descriptor, info);
   };
   return procs;
 }

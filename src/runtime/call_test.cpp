@@ -148,6 +148,30 @@ TEST_F(Calls, NeverShowsOldContents) {
   EXPECT_EQ((*poisoned)[89], x[89]);
 }
 
+// Input and output of one buffer, neither of which can be bound; and the same tensor as both.
+TEST_F(Calls, StagesSeveralTensorsOfOneBuffer) {
+  const std::vector<float> values = numbers(202);
+  const Tensor buffer = *runtime.upload(HostTensor(values, {202}));
+  const auto wrap = [&](std::uint64_t offset, std::int64_t size) {
+    return *Tensor::wrap(runtime, buffer.buffer(), offset, static_cast<std::uint64_t>(size) * 4,
+                         {size}, DType::f32);
+  };
+  const Tensor y = wrap(404, 100);
+  auto result = scale.call({{"x", wrap(4, 100)}},
+                           {.args = {{"factor", 2}}, .outputs = {Output("y", y)}, .staging = true});
+  ASSERT_TRUE(result) << result.error().to_string();
+  std::vector<float> expected = values;
+  for (std::size_t i = 0; i < 100; ++i) expected[101 + i] = values[1 + i] * 2;
+  EXPECT_EQ(*buffer.download<float>(), expected);
+
+  const Kernel accumulate = *runtime.load(testing::accumulate_package(false));
+  const Tensor sum = wrap(12, 8);
+  result = accumulate.call({{"x", HostTensor(numbers(8), {8})}, {"y", sum}}, {.staging = true});
+  ASSERT_TRUE(result) << result.error().to_string();
+  for (std::size_t i = 0; i < 8; ++i) expected[3 + i] += numbers(8)[i];
+  EXPECT_EQ(*buffer.download<float>(), expected);
+}
+
 TEST_F(Calls, GuardBandsStayIntact) {
   auto options = by(2);
   options.guard_bytes = 256;

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gpu/count_support.h"
 #include "runtime/access.h"
 #include "runtime/count_allocations.h"
+#include "runtime/count_locks.h"
 #include "runtime/test_support.h"
 
 namespace wgk {
@@ -72,17 +74,22 @@ TEST_F(Counters, RecordingIsThreeCallsAndNoAllocation) {
   WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
   counting().reset();
   counting().swallow_passes = true;  // so that only our own allocations count
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = allocations, locked = locks;
   bool good = true;
   for (int i = 0; i < 1000; ++i) good = bound.record(pass) && good;
-  const std::uint64_t allocated = allocations - before;
+  const std::uint64_t allocated = allocations - before, taken = locks - locked;
   counting().swallow_passes = false;
   EXPECT_TRUE(good);
   EXPECT_EQ(allocated, 0);
+  EXPECT_EQ(taken, 0);
   EXPECT_EQ(counting().of(Call::compute_pass_set_pipeline), 1000);
   EXPECT_EQ(counting().of(Call::compute_pass_set_bind_group), 1000);
   EXPECT_EQ(counting().of(Call::compute_pass_dispatch), 1000);
-  EXPECT_EQ(counting().total(), 3000) << "nothing else: no lock, submit, wait or object";
+  EXPECT_EQ(counting().total(), 3000) << "nothing else: no submit, wait or object";
+  static_cast<void>(runtime.stats());
+  if (!kSanitized) {
+    EXPECT_GT(locks, locked + taken) << "a lock of ours would have been counted";
+  }
   wgpuComputePassEncoderEnd(pass);
   wgpuComputePassEncoderRelease(pass);
   wgpuCommandEncoderRelease(encoder);
@@ -115,6 +122,23 @@ TEST_F(Counters, ASteadyRunIsOneSubmitAndNothingMade) {
       "")
       << "no wait of any kind: error scopes answer at once";
   EXPECT_EQ(*output.download<float>(), times(x, 2));
+}
+
+TEST_F(Counters, PrewarmStartsEveryPipelineBeforeItWaits) {
+  const Runtime runtime = counted_runtime();
+  std::vector<Prewarm> calls;
+  for (int i = 0; i < 6; ++i) {
+    calls.push_back({*runtime.load(scale_package("// " + std::to_string(i) + "\n")),
+                     {.inputs = {{.name = "x", .shape = {100}}}, .args = {{"factor", 2}}}});
+  }
+  counting().reset();
+  auto ready = runtime.prewarm(calls);
+  ASSERT_TRUE(ready) << ready.error().to_string();
+  EXPECT_EQ(counting().of(Call::device_create_compute_pipeline_async), 6);
+  EXPECT_EQ(counting().of(Call::instance_wait_any), 0);
+  ASSERT_TRUE(ready->wait());
+  EXPECT_EQ(counting().of(Call::device_create_compute_pipeline_async), 6);
+  EXPECT_GT(counting().of(Call::instance_wait_any), 0);
 }
 
 TEST_F(Counters, SwappedBuffersAreNeverConfused) {

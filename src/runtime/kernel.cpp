@@ -23,17 +23,22 @@ Explanation no_explanation() {
   return explanation;
 }
 
-// A tensor that a buffer of ours will stand in for: to the planner it lies alone and aligned.
-BufferRange stand_in(const gpu::Slice& slice) {
-  return {slice.buffer->id() | (std::uint64_t{1} << 63), 0, 0};
+// A tensor that a buffer of ours will stand in for: to the planner it lies aligned in a buffer of
+// its own, which only the very same tensor shares (a call in place).
+BufferRange stand_in(const gpu::Slice& slice, const CallRequest& call) {
+  const auto same = std::ranges::find_if(call.placed, [&](const auto& placed) {
+    return placed.second.buffer->id() == slice.buffer->id() && placed.second.offset == slice.offset;
+  });
+  const auto number = static_cast<std::uint64_t>(same - call.placed.begin());
+  return {number | (std::uint64_t{1} << 62), 0, 0};
 }
 
 // "usage/alignment" for a tensor that cannot be bound where it is, unless it may be staged.
 Status check_offset(const gpu::Slice& slice, std::uint64_t alignment, bool staging,
-                    TensorDesc& desc) {
+                    const CallRequest& call, TensorDesc& desc) {
   if (slice.offset % alignment == 0) return {};
   if (staging) {
-    desc.range = stand_in(slice);
+    desc.range = stand_in(slice, call);
     return {};
   }
   return failure(
@@ -92,8 +97,8 @@ Result<CallRequest> make_request(const Inputs& inputs, const CallOptions& option
       return std::unexpected(
           std::move(slice.error()).during(std::format("taking input '{}'", name)));
     call.request.inputs.emplace_back(name, describe(tensor, *slice));
-    if (auto status =
-            check_offset(*slice, alignment, options.staging, call.request.inputs.back().second);
+    if (auto status = check_offset(*slice, alignment, options.staging, call,
+                                   call.request.inputs.back().second);
         !status) {
       return std::unexpected(
           std::move(status.error()).during(std::format("taking input '{}'", name)));
@@ -110,7 +115,7 @@ Result<CallRequest> make_request(const Inputs& inputs, const CallOptions& option
         return std::unexpected(
             std::move(slice.error()).during(std::format("taking output '{}'", output.name)));
       desc.destination = describe(output.destination, *slice);
-      if (auto status = check_offset(*slice, alignment, options.staging, *desc.destination);
+      if (auto status = check_offset(*slice, alignment, options.staging, call, *desc.destination);
           !status) {
         return std::unexpected(
             std::move(status.error()).during(std::format("taking output '{}'", output.name)));

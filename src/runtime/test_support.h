@@ -62,8 +62,9 @@ inline Package make_package(std::string_view manifest, std::string_view wgsl) {
   return Package(std::move(package));
 }
 
-// y = x * factor, in any 4-byte type; `gap` elements at the end stay unwritten.
-inline Package scale_package() {
+// y = x * factor, in any 4-byte type; `gap` elements at the end stay unwritten. `more` goes behind
+// the text: another text is another pipeline.
+inline Package scale_package(const std::string& more = {}) {
   return make_package(R"json({
     "domain": "test", "name": "Scale",
     "inputs": {"x": {"onnx": "X", "dtype": "T"}},
@@ -87,7 +88,7 @@ inline Package scale_package() {
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let i = id.x + id.y * 65535u * 64u;
   if (i + params.gap < params.count) { y[i] = x[i] * {{ dtypes.T }}(params.factor); }
-})wgsl");
+})wgsl" + more);
 }
 
 // y += x in place, through a scratch that must start as zero; a split submission where `split`.

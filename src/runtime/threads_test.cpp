@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <format>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/test_support.h"
 
@@ -24,7 +26,8 @@ struct Worker {
   const Runtime& runtime;
   const Kernel& scale;
   const Kernel& accumulate;
-  const Tensor& shared;  // read by all
+  const Tensor& shared;                // read by all
+  const std::vector<Kernel>& kernels;  // as `scale`, each with a text of its own
   std::vector<float> x = numbers(kCount);
 
   static CallOptions by(double factor, bool read_back = true) {
@@ -90,6 +93,31 @@ struct Worker {
     const auto part = tensor->download(2, 4);
     return part && part->as<float>()[1] == value && part->as<float>()[3] == x[5];
   }
+  // Texts of its own that all threads ask for at once, compiled ahead and then used.
+  bool prewarmed(int i, float factor) const {
+    const Kernel& kernel = kernels[static_cast<std::size_t>(i / 10) % kernels.size()];
+    const Prewarm call[] = {
+        {kernel, {.inputs = {{.name = "x", .shape = {kCount}}}, .args = {{"factor", factor}}}}};
+    auto ready = runtime.prewarm(call);
+    if (!ready) return false;
+    if (i % 20 < 10 && !ready->wait()) return false;  // else it is dropped on its way
+    return right(kernel.call({{"x", shared}}, by(factor)), factor);
+  }
+  // Input and output in one buffer, where neither can be bound: both go through copies.
+  bool staged(float factor) const {
+    const auto buffer = runtime.empty(DType::f32, {2 * kCount + 2});
+    if (!buffer) return false;
+    const auto wrap = [&](std::uint64_t offset) {
+      return Tensor::wrap(runtime, buffer->buffer(), offset, kCount * 4, {kCount}, DType::f32);
+    };
+    const auto from = wrap(4), to = wrap(4 + kCount * 4);
+    if (!from || !to || !from->upload(HostTensor(x, {kCount}))) return false;
+    CallOptions options = by(factor);
+    options.outputs = {Output("y", *to)};
+    options.staging = true;
+    return right(scale.call({{"x", *from}}, options), factor) &&
+           *to->download<float>() == times(x, factor) && *from->download<float>() == x;
+  }
   bool callback(float factor) const {
     auto heard = std::make_shared<std::atomic<int>>(0);
     auto future = scale.start({{"x", shared}}, by(factor));
@@ -111,7 +139,9 @@ struct Worker {
   }
   bool step(int t, int i) const {
     const auto factor = static_cast<float>((t * 37 + i) % 50);
-    switch ((t + i) % 10) {
+    switch ((t + i) % 12) {
+      case 10: return prewarmed(i, factor);
+      case 11: return staged(factor);
       case 0: return device_call(factor);
       case 1: return split_call();
       case 2: return prepared_call(factor);
@@ -135,11 +165,14 @@ TEST_F(Threads, EightMakeFiveHundredMixedCallsEach) {
   const Kernel scale = *runtime.load(scale_package());
   const Kernel accumulate = *runtime.load(testing::accumulate_package(true));
   const Tensor shared = *runtime.upload(HostTensor(numbers(kCount), {kCount}));
+  std::vector<Kernel> kernels;
+  for (int i = 0; i < 20; ++i)
+    kernels.push_back(*runtime.load(scale_package(std::format("// number {}\n", i))));
   std::atomic<int> wrong = 0, done = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      const Worker worker{runtime, scale, accumulate, shared};
+      const Worker worker{runtime, scale, accumulate, shared, kernels};
       for (int i = 0; i < 500; ++i) {
         if (!worker.step(t, i)) ++wrong;
         ++done;
