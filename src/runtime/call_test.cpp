@@ -53,22 +53,6 @@ TEST_F(Calls, ReadsBackInTheSameSubmission) {
   EXPECT_EQ(runtime.stats().submits, after.submits) << "the result is on the host already";
 }
 
-TEST_F(Calls, ConvertsEveryDtypeBothWays) {
-  const std::vector<std::int8_t> small = {-128, -3, 0, 1, 127};
-  auto options = by(1);
-  auto narrow = scale.call({{"x", HostTensor(small, {5})}}, options);
-  ASSERT_TRUE(narrow) << narrow.error().to_string();
-  EXPECT_EQ(narrow->at("y").byte_length(), 20) << "widened in the buffer";
-  EXPECT_EQ(*narrow->at("y").download<std::int8_t>(), small);
-  EXPECT_EQ(narrow->at("y").download<float>().error().code, "request/dtype");
-  const std::vector<std::uint8_t> bytes = {0, 1, 200, 255};
-  EXPECT_EQ(*scale.call({{"x", HostTensor(bytes, {4})}}, options)->at("y").download<std::uint8_t>(),
-            bytes);
-  const std::vector<std::int32_t> words = {-5, 1 << 30};
-  EXPECT_EQ(*scale.call({{"x", HostTensor(words, {2})}}, options)->at("y").download<std::int32_t>(),
-            words);
-}
-
 TEST_F(Calls, ChainsTensorsWithoutWaiting) {
   const auto before = runtime.stats();
   Tensor value = scale.call({{"x", HostTensor(x, {100})}}, by(2))->at("y");
