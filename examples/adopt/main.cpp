@@ -90,55 +90,65 @@ void dispatch(const wgpu::CommandEncoder& encoder, const Pass& pass, std::uint32
   commands.End();
 }
 
-}  // namespace
+// The program's own device, made with what the package can use.
+struct OwnDevice {
+  wgpu::Instance instance;
+  wgpu::Device device;
+};
 
-int main(int count, char** arguments) {
-  if (count != 2) return std::fprintf(stderr, "usage: adopt PACKAGE\n"), 2;
-  const wgk::Package package = need(wgk::Package::open(arguments[1]));
-
-  // The program's own device, made with what the package can use.
-  wgk::DeviceNeeds needs = need(wgk::device_needs({&package, 1}));
+OwnDevice make_device(wgk::DeviceNeeds& needs) {
   const auto feature = wgpu::InstanceFeatureName::TimedWaitAny;
   wgpu::InstanceDescriptor instance_wanted;
   instance_wanted.requiredFeatureCount = 1;
   instance_wanted.requiredFeatures = &feature;
-  const wgpu::Instance instance = wgpu::CreateInstance(&instance_wanted);
+  OwnDevice own{wgpu::CreateInstance(&instance_wanted), {}};
   wgpu::Adapter adapter;
-  instance.WaitAny(instance.RequestAdapter(nullptr, wgpu::CallbackMode::WaitAnyOnly,
-                                           [&](wgpu::RequestAdapterStatus, wgpu::Adapter found,
-                                               wgpu::StringView) { adapter = found; }),
-                   UINT64_MAX);
-  if (!adapter) return std::fprintf(stderr, "no adapter\n"), 1;
+  own.instance.WaitAny(
+      own.instance.RequestAdapter(nullptr, wgpu::CallbackMode::WaitAnyOnly,
+                                  [&](wgpu::RequestAdapterStatus, wgpu::Adapter found,
+                                      wgpu::StringView) { adapter = found; }),
+      UINT64_MAX);
+  if (!adapter) {
+    std::fprintf(stderr, "no adapter\n");
+    std::exit(1);
+  }
   WGPUDeviceDescriptor wanted = WGPU_DEVICE_DESCRIPTOR_INIT;
   need(needs.add_to(adapter.Get(), wanted));
-  const wgpu::Device device =
-      wgpu::Device::Acquire(wgpuAdapterCreateDevice(adapter.Get(), &wanted));
+  own.device = wgpu::Device::Acquire(wgpuAdapterCreateDevice(adapter.Get(), &wanted));
+  return own;
+}
 
-  // Its own buffers and passes.
+// Its own buffers and passes.
+struct Scene {
+  wgpu::Buffer x, y, squares, frame;
+  Pass produce, consume;
+};
+
+Scene make_scene(const wgpu::Device& device) {
   const auto storage =
       wgpu::BufferUsage::Storage | wgpu::BufferUsage::CopySrc | wgpu::BufferUsage::CopyDst;
-  const wgpu::Buffer x = make_buffer(device, kCount * 4, storage);
-  const wgpu::Buffer y = make_buffer(device, kCount * 4, storage);
-  const wgpu::Buffer squares = make_buffer(device, kRows * 4, storage);
-  const wgpu::Buffer frame =
-      make_buffer(device, 16, wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst);
-  const Pass produce = make_pass(device, kProduce, {x, frame});
-  const Pass consume = make_pass(device, kConsume, {y, squares});
+  Scene scene;
+  scene.x = make_buffer(device, kCount * 4, storage);
+  scene.y = make_buffer(device, kCount * 4, storage);
+  scene.squares = make_buffer(device, kRows * 4, storage);
+  scene.frame = make_buffer(device, 16, wgpu::BufferUsage::Uniform | wgpu::BufferUsage::CopyDst);
+  scene.produce = make_pass(device, kProduce, {scene.x, scene.frame});
+  scene.consume = make_pass(device, kConsume, {scene.y, scene.squares});
+  return scene;
+}
 
-  // The kernel on that device, bound to those buffers.
-  const wgk::Runtime runtime = need(wgk::Runtime::adopt(
-      {.device = device.Get(), .instance = instance.Get(), .timed_wait = true}));
-  const wgk::Kernel norm = need(runtime.load(package));
+// The kernel on that device, bound to those buffers.
+wgk::Bound bind(const wgk::Runtime& runtime, const wgk::Kernel& norm, const Scene& scene) {
   const wgk::Shape shape = {kRows, kHidden};
   const wgk::Prepared prepared =
       need(norm.prepare({.inputs = {{"input", wgk::DType::f32, shape},
                                     {"skip", wgk::DType::f32, shape},
                                     {"gamma", wgk::DType::f32, {kHidden}}}}));
   const wgk::Tensor input =
-      need(wgk::Tensor::wrap(runtime, x.Get(), 0, kCount * 4, shape, wgk::DType::f32));
+      need(wgk::Tensor::wrap(runtime, scene.x.Get(), 0, kCount * 4, shape, wgk::DType::f32));
   const wgk::Tensor output =
-      need(wgk::Tensor::wrap(runtime, y.Get(), 0, kCount * 4, shape, wgk::DType::f32));
-  const wgk::Tensor skip = need(runtime.empty(wgk::DType::f32, shape));
+      need(wgk::Tensor::wrap(runtime, scene.y.Get(), 0, kCount * 4, shape, wgk::DType::f32));
+  const wgk::Tensor skip = need(runtime.zeros(wgk::DType::f32, shape));
   const wgk::Tensor gamma =
       need(runtime.upload(wgk::HostTensor(std::vector<float>(kHidden, 1.0F), {kHidden})));
   const wgk::Bound bound =
@@ -147,33 +157,49 @@ int main(int count, char** arguments) {
       "%s on %s needs a %s and %llu bytes beside the tensors\n", prepared.plan().variant.c_str(),
       runtime.describe().adapter.name.c_str(), std::string(wgk::name(bound.needs())).c_str(),
       static_cast<unsigned long long>(prepared.memory().scratch + prepared.memory().uniforms));
+  return bound;
+}
 
-  // Frames: three passes, one encoder, one submit.
+// Three passes, one encoder, one submit; the microseconds that recording the kernel took.
+double run_frame(const wgpu::Device& device, const Scene& scene, const wgk::Bound& bound, int i) {
+  const float values[4] = {static_cast<float>(i), 0, 0, 0};
+  device.GetQueue().WriteBuffer(scene.frame, 0, values, sizeof values);
+  const wgpu::CommandEncoder encoder = device.CreateCommandEncoder();
+  dispatch(encoder, scene.produce, kCount / 64);
+  const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
+  const auto from = std::chrono::steady_clock::now();
+  need(bound.record(pass.Get()));
+  const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - from;
+  pass.End();
+  dispatch(encoder, scene.consume, kRows / 64);
+  const wgpu::CommandBuffer commands = encoder.Finish();
+  device.GetQueue().Submit(1, &commands);
+  return spent.count();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) return std::fprintf(stderr, "usage: adopt PACKAGE\n"), 2;
+  const wgk::Package package = need(wgk::Package::open(arguments[1]));
+  wgk::DeviceNeeds needs = need(wgk::device_needs({&package, 1}));
+  const OwnDevice own = make_device(needs);
+  const Scene scene = make_scene(own.device);
+  const wgk::Runtime runtime = need(wgk::Runtime::adopt(
+      {.device = own.device.Get(), .instance = own.instance.Get(), .timed_wait = true}));
+  const wgk::Bound bound = bind(runtime, need(runtime.load(package)), scene);
+
   constexpr int kFrames = 60;
   const auto before = runtime.stats();
   double record = 0;
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kFrames; ++i) {
-    const float values[4] = {static_cast<float>(i), 0, 0, 0};
-    device.GetQueue().WriteBuffer(frame, 0, values, sizeof values);
-    const wgpu::CommandEncoder encoder = device.CreateCommandEncoder();
-    dispatch(encoder, produce, kCount / 64);
-    const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
-    const auto from = std::chrono::steady_clock::now();
-    need(bound.record(pass.Get()));
-    record +=
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - from).count();
-    pass.End();
-    dispatch(encoder, consume, kRows / 64);
-    const wgpu::CommandBuffer commands = encoder.Finish();
-    device.GetQueue().Submit(1, &commands);
-  }
+  for (int i = 0; i < kFrames; ++i) record += run_frame(own.device, scene, bound, i);
   need(runtime.wait_idle());
   const double milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   const auto after = runtime.stats();
   const wgk::Tensor result =
-      need(wgk::Tensor::wrap(runtime, squares.Get(), 0, kRows * 4, {kRows}, wgk::DType::f32));
+      need(wgk::Tensor::wrap(runtime, scene.squares.Get(), 0, kRows * 4, {kRows}, wgk::DType::f32));
   double worst = 0;
   for (const float value : need(result.download<float>()))
     worst = std::max(worst, std::abs(value - 1.0));

@@ -25,6 +25,18 @@ struct DeviceNeeds::Storage {
   WGPUDawnTogglesDescriptor toggles = {};
   WGPUDawnCacheDeviceDescriptor cache = {};
   std::shared_ptr<DiskCache> disk;
+
+  // What the caller and the list ask for and the adapter offers; the text names what is required
+  // and missing.
+  std::string add_features(const gpu::Procs& table, WGPUAdapter adapter,
+                           const WGPUDeviceDescriptor& descriptor,
+                           std::span<const DeviceNeed> items);
+  Result<std::string> add_limits(const gpu::Procs& table, WGPUAdapter adapter,
+                                 const WGPUDeviceDescriptor& descriptor,
+                                 std::span<const DeviceNeed> items);
+  void chain_toggles(WGPUDeviceDescriptor& descriptor, std::span<const DeviceNeed> items);
+  Status chain_cache(const gpu::Procs& table, WGPUAdapter adapter, WGPUDeviceDescriptor& descriptor,
+                     const std::string& folder);
 };
 
 namespace {
@@ -136,6 +148,81 @@ bool chained(const WGPUChainedStruct* chain, WGPUSType type) {
 
 }  // namespace
 
+std::string DeviceNeeds::Storage::add_features(const gpu::Procs& table, WGPUAdapter adapter,
+                                               const WGPUDeviceDescriptor& descriptor,
+                                               std::span<const DeviceNeed> items) {
+  WGPUSupportedFeatures offered = WGPU_SUPPORTED_FEATURES_INIT;
+  table.adapter_get_features(adapter, &offered);
+  const std::span list(offered.features, offered.featureCount);
+  features.assign(descriptor.requiredFeatures,
+                  descriptor.requiredFeatures + descriptor.requiredFeatureCount);
+  std::string missing;
+  for (const DeviceNeed& need : items) {
+    if (need.kind != DeviceNeed::Kind::kFeature) continue;
+    const auto value = need.name == "implicit-device-synchronization"
+                           ? std::optional(WGPUFeatureName_ImplicitDeviceSynchronization)
+                           : gpu::feature_from_name(need.name);
+    const bool there = value && std::ranges::find(list, *value) != list.end();
+    if (there && std::ranges::find(features, *value) == features.end()) features.push_back(*value);
+    if (!there && need.required)
+      missing += std::format("{}{} ({})", missing.empty() ? "" : ", ", need.name, need.reason);
+  }
+  table.supported_features_free_members(offered);
+  return missing;
+}
+
+Result<std::string> DeviceNeeds::Storage::add_limits(const gpu::Procs& table, WGPUAdapter adapter,
+                                                     const WGPUDeviceDescriptor& descriptor,
+                                                     std::span<const DeviceNeed> items) {
+  WGPULimits offered = WGPU_LIMITS_INIT;
+  if (table.adapter_get_limits(adapter, &offered) != WGPUStatus_Success)
+    return failure("device/none", "the adapter does not tell its limits");
+  limits = WGPU_LIMITS_INIT;
+  if (descriptor.requiredLimits != nullptr) limits = *descriptor.requiredLimits;
+  std::string missing;
+  for (const DeviceNeed& need : items) {
+    if (need.kind != DeviceNeed::Kind::kLimit) continue;
+    const auto entry = std::ranges::find(gpu::known_limits(), need.name, &gpu::LimitEntry::name);
+    if (entry == gpu::known_limits().end()) continue;
+    const double most = gpu::read_limit(offered, *entry);
+    if (need.required && most < need.least)
+      missing += std::format("{}{} of {}", missing.empty() ? "" : ", ", need.name, need.least);
+    gpu::write_limit(limits, *entry, most);
+  }
+  return missing;
+}
+
+void DeviceNeeds::Storage::chain_toggles(WGPUDeviceDescriptor& descriptor,
+                                         std::span<const DeviceNeed> items) {
+  on.clear();
+  off.clear();
+  for (const DeviceNeed& need : items) {
+    if (need.kind == DeviceNeed::Kind::kToggleOn) on.push_back(need.name.c_str());
+    if (need.kind == DeviceNeed::Kind::kToggleOff) off.push_back(need.name.c_str());
+  }
+  toggles = WGPU_DAWN_TOGGLES_DESCRIPTOR_INIT;
+  toggles.enabledToggles = on.data();
+  toggles.enabledToggleCount = on.size();
+  toggles.disabledToggles = off.data();
+  toggles.disabledToggleCount = off.size();
+  toggles.chain.next = descriptor.nextInChain;
+  descriptor.nextInChain = &toggles.chain;
+}
+
+Status DeviceNeeds::Storage::chain_cache(const gpu::Procs& table, WGPUAdapter adapter,
+                                         WGPUDeviceDescriptor& descriptor,
+                                         const std::string& folder) {
+  WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
+  if (table.adapter_get_info(adapter, &info) != WGPUStatus_Success)
+    return failure("device/none", "the adapter does not tell what it is");
+  disk = std::make_shared<DiskCache>(folder, gpu::describe(info));
+  table.adapter_info_free_members(info);
+  cache = gpu::cache_descriptor(*disk);
+  cache.chain.next = descriptor.nextInChain;
+  descriptor.nextInChain = &cache.chain;
+  return {};
+}
+
 Result<DeviceNeeds> device_needs(std::span<const Package> packages,
                                  const DeviceNeedsOptions& options) {
   DeviceNeeds needs;
@@ -166,71 +253,19 @@ Status DeviceNeeds::add_to(WGPUAdapter adapter, WGPUDeviceDescriptor& descriptor
     return failure("usage/device", "the descriptor already chains toggles or cache hooks",
                    "add the listed toggles there");
   }
-  Storage& storage = *storage_;
-  WGPUSupportedFeatures offered = WGPU_SUPPORTED_FEATURES_INIT;
-  table->adapter_get_features(adapter, &offered);
-  const std::span list(offered.features, offered.featureCount);
-  storage.features.assign(descriptor.requiredFeatures,
-                          descriptor.requiredFeatures + descriptor.requiredFeatureCount);
-  std::string missing;
-  for (const DeviceNeed& need : items_) {
-    if (need.kind != DeviceNeed::Kind::kFeature) continue;
-    const auto value = need.name == "implicit-device-synchronization"
-                           ? std::optional(WGPUFeatureName_ImplicitDeviceSynchronization)
-                           : gpu::feature_from_name(need.name);
-    const bool there = value && std::ranges::find(list, *value) != list.end();
-    if (there && std::ranges::find(storage.features, *value) == storage.features.end())
-      storage.features.push_back(*value);
-    if (!there && need.required)
-      missing += std::format("{}{} ({})", missing.empty() ? "" : ", ", need.name, need.reason);
-  }
-  table->supported_features_free_members(offered);
-  WGPULimits limits = WGPU_LIMITS_INIT;
-  if (table->adapter_get_limits(adapter, &limits) != WGPUStatus_Success) {
-    return failure("device/none", "the adapter does not tell its limits");
-  }
-  storage.limits = WGPU_LIMITS_INIT;
-  if (descriptor.requiredLimits != nullptr) storage.limits = *descriptor.requiredLimits;
-  for (const DeviceNeed& need : items_) {
-    if (need.kind != DeviceNeed::Kind::kLimit) continue;
-    const auto entry = std::ranges::find(gpu::known_limits(), need.name, &gpu::LimitEntry::name);
-    if (entry == gpu::known_limits().end()) continue;
-    const double most = gpu::read_limit(limits, *entry);
-    if (need.required && most < need.least)
-      missing += std::format("{}{} of {}", missing.empty() ? "" : ", ", need.name, need.least);
-    gpu::write_limit(storage.limits, *entry, most);
-  }
+  std::string missing = storage_->add_features(*table, adapter, descriptor, items_);
+  auto lacking = storage_->add_limits(*table, adapter, descriptor, items_);
+  if (!lacking) return std::unexpected(std::move(lacking.error()));
+  if (!lacking->empty()) missing += (missing.empty() ? "" : ", ") + *lacking;
   if (!missing.empty()) return failure("device/feature", "the adapter lacks " + missing);
-  descriptor.requiredFeatures = storage.features.data();
-  descriptor.requiredFeatureCount = storage.features.size();
-  descriptor.requiredLimits = &storage.limits;
+  descriptor.requiredFeatures = storage_->features.data();
+  descriptor.requiredFeatureCount = storage_->features.size();
+  descriptor.requiredLimits = &storage_->limits;
   if (table->enumerate_adapters == nullptr && table->device_get_adapter == nullptr)
     return {};  // not Dawn
-
-  storage.on.clear();
-  storage.off.clear();
-  for (const DeviceNeed& need : items_) {
-    if (need.kind == DeviceNeed::Kind::kToggleOn) storage.on.push_back(need.name.c_str());
-    if (need.kind == DeviceNeed::Kind::kToggleOff) storage.off.push_back(need.name.c_str());
-  }
-  storage.toggles = WGPU_DAWN_TOGGLES_DESCRIPTOR_INIT;
-  storage.toggles.enabledToggles = storage.on.data();
-  storage.toggles.enabledToggleCount = storage.on.size();
-  storage.toggles.disabledToggles = storage.off.data();
-  storage.toggles.disabledToggleCount = storage.off.size();
-  storage.toggles.chain.next = descriptor.nextInChain;
-  descriptor.nextInChain = &storage.toggles.chain;
+  storage_->chain_toggles(descriptor, items_);
   if (options_.cache_folder.empty()) return {};
-  WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
-  if (table->adapter_get_info(adapter, &info) != WGPUStatus_Success) {
-    return failure("device/none", "the adapter does not tell what it is");
-  }
-  storage.disk = std::make_shared<DiskCache>(options_.cache_folder, gpu::describe(info));
-  table->adapter_info_free_members(info);
-  storage.cache = gpu::cache_descriptor(*storage.disk);
-  storage.cache.chain.next = descriptor.nextInChain;
-  descriptor.nextInChain = &storage.cache.chain;
-  return {};
+  return storage_->chain_cache(*table, adapter, descriptor, options_.cache_folder);
 }
 
 }  // namespace wgk
