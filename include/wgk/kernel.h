@@ -78,7 +78,7 @@ class CallResult {
   // For the library's own use.
   struct Parts {
     std::vector<std::pair<std::string, Tensor>> outputs;
-    std::vector<std::pair<std::string, std::string>> upstream;  // upstream name, bind key
+    Package package;  // whose output ports go by upstream names too
     std::shared_ptr<const Plan> plan;
     CallTiming timing;
   };

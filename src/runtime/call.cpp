@@ -270,12 +270,11 @@ Result<CallResult> CallState::finish(std::optional<std::chrono::nanoseconds> tim
 Result<CallResult> CallState::result() {
   const Plan& plan = *entry_->plan();
   const package::Manifest& manifest = kernel_->package.shared()->manifest;
-  CallResult::Parts parts;
+  CallResult::Parts parts{.outputs = {}, .package = kernel_->package, .plan = {}, .timing = {}};
   for (const package::Port& port : manifest.outputs) {
     const auto index = find_tensor(plan, kernel_->package, port.key);
     if (!index) continue;
     const PlanTensor& tensor = plan.tensors[*index];
-    if (!port.onnx.empty()) parts.upstream.emplace_back(port.onnx, port.key);
     if (!read_) {
       parts.outputs.emplace_back(
           port.key,
@@ -331,8 +330,10 @@ Result<CallResult> Kernel::call(const Inputs& inputs, const CallOptions& options
 
 const Tensor& CallResult::at(std::string_view name) const {
   static const Tensor kNone;
-  for (const auto& [upstream, key] : parts_.upstream) {
-    if (upstream == name) name = key;
+  if (const auto& package = parts_.package.shared()) {
+    for (const package::Port& port : package->manifest.outputs) {
+      if (port.onnx == name && !name.empty()) name = port.key;
+    }
   }
   for (const auto& [key, tensor] : parts_.outputs) {
     if (key == name) return tensor;

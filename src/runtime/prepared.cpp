@@ -268,15 +268,13 @@ Result<CallResult> Bound::run_and_read() const {
   if (status) status = (*read)->start();
   if (!status) return std::unexpected(std::move(status.error()));
   // While the device works: room for the results, and what goes with them.
-  CallResult::Parts parts;
+  CallResult::Parts parts{
+      .outputs = {}, .package = impl_->prepared->kernel->package, .plan = {}, .timing = {}};
   std::vector<HostArray> arrays;
   for (const PlanTensor* output : outputs) {
     auto size = planning::host_byte_length(*output);
     if (!size) return std::unexpected(std::move(size.error()));
     arrays.push_back({std::vector<std::byte>(*size), output->dtype, output->shape});
-  }
-  for (const package::Port& port : impl_->prepared->kernel->package.shared()->manifest.outputs) {
-    if (!port.onnx.empty()) parts.upstream.emplace_back(port.onnx, port.key);
   }
   // Plans are shared; this one lives as long as the bound call that it names.
   parts.plan = std::shared_ptr<const Plan>(impl_->bound, &plan);
