@@ -71,6 +71,12 @@ def ours_by_case(reports, package):
     return collections.OrderedDict(sorted(found.items(), key=lambda item: size_order(item[0])))
 
 
+def floor_seconds(reports, package):
+    """case -> what its floor kernel took, of the newest report that has it."""
+    return {entry["case"]: entry["seconds"]["median"] for report in sorted(reports, key=lambda r: r["context"]["date"])
+            for entry in report["benchmarks"] if entry["package"] == package and is_floor(entry["variant"]) and timed(entry)}
+
+
 def size_order(case):
     """Cases of one family together, by size; types last."""
     return "decode" in case, "prompt" in case, [int(part) for part in re.findall(r"\d+(?=[x_k])", case)], case
@@ -109,25 +115,34 @@ def is_floor(name):
     return name.startswith("floor")
 
 
+WEBGPU = "ONNX Runtime WebGPU"
+
+
 class Ratios:
     """Peer time over ours, for each peer and for the best peer of each case, with and without what a launch costs each side."""
 
     def __init__(self):
-        self.by_peer = collections.OrderedDict()
-        self.best, self.best_without_gaps, self.compiled_without_gaps = [], [], []
+        self.by_peer, self.at_floor = collections.OrderedDict(), collections.OrderedDict()
+        self.best, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows = [], [], [], []
 
-    def add(self, case, seconds, gap, theirs):
+    def add(self, case, seconds, gap, theirs, floor=None):
         ratios, without = [], []
+        webgpu = {n: e for n, e in theirs.items() if n.startswith(WEBGPU) and timed(e)}
+        if len(webgpu) > 1:
+            theirs = theirs | {f"{WEBGPU}, least of its timings": min(webgpu.values(), key=lambda e: e["seconds"]["median"])}
         for name, entry in theirs.items():
             if not timed(entry) or is_floor(name):
                 continue
             peer = entry["seconds"]["median"]
             self.by_peer.setdefault(name, []).append((case, peer / seconds))
+            if floor:
+                self.at_floor.setdefault(name, []).append(peer / floor)
             ratios.append(peer / seconds)
             if entry["gap"] and seconds > gap:
                 without.append((peer - entry["gap"]) / (seconds - gap))
                 if name == "torch.compile":
                     self.compiled_without_gaps.append((case, without[-1]))
+                    self.gap_rows.append((case, seconds, gap, peer, entry["gap"]))
         if ratios:
             self.best.append((case, min(ratios)))
         if without:
@@ -144,7 +159,9 @@ class Ratios:
             return
         yield "Geometric means of peer time over ours (above 1: ours is faster):\n"
         for name, pairs in self.by_peer.items():
-            yield f"- {name}: {self.text(pairs)}"
+            floors = self.at_floor.get(name, [])
+            most = f"; {geometric_mean(floors):.2f} if every case of ours took what its floor kernel takes" if len(floors) == len(pairs) else ""
+            yield f"- {name}: {self.text(pairs)}{most}"
         yield f"- best peer of each case: {self.text(self.best)}"
         if self.best_without_gaps:
             yield f"- the same with each side's own launch gap (our dependent dispatch, their graph node) taken off: {self.text(self.best_without_gaps)}"
@@ -152,6 +169,22 @@ class Ratios:
             large = [(case, ratio) for case, ratio in pairs if (rows := ROWS.match(case)) and int(rows[1]) >= 512]
             if large:
                 yield f"- torch.compile, from 512 rows up{title}: {self.text(large)}"
+        yield ""
+        yield from self.gap_lines()
+
+    def gap_lines(self):
+        """The arithmetic behind the two figures against torch.compile, case by case."""
+        rows = [row for row in self.gap_rows if (m := ROWS.match(row[0])) and int(m[1]) >= 512]
+        if not rows:
+            return
+        yield ("Against torch.compile from 512 rows up, us: with launches as they are, and without them (ours less a dependent dispatch, theirs less a "
+               "node of a captured graph). A case that is slower with launches and not without them loses by the launch alone.\n")
+        yield "| case | ours | torch.compile | theirs / ours | ours less launch | theirs less launch | theirs / ours | slower because of |\n|" + " --- |" * 8
+        for case, seconds, gap, peer, node in rows:
+            a, b = seconds - gap, peer - node
+            why = "-" if peer >= seconds else "the launch" if b >= a else "**the kernel**"
+            yield (f"| {case} | {microseconds(seconds)} | {microseconds(peer)} | {peer / seconds:.3f} | {microseconds(seconds)} - {microseconds(gap)} = {microseconds(a)} | "
+                   f"{microseconds(peer)} - {microseconds(node)} = {microseconds(b)} | {b / a:.3f} | {why} |")
         yield ""
 
 
@@ -168,7 +201,7 @@ def package_section(machine, package):
     yield f"### {package}\n"
     yield "| case | variant | data | us | 10-90 % | of copy | " + " | ".join(f"{n}, us" for n in names) + (" | best peer / ours |" if names else "")
     yield "|" + " --- |" * (6 + len(names) + (1 if names else 0))
-    ratios, refused = Ratios(), []
+    ratios, refused, floors = Ratios(), [], floor_seconds(machine.safe, package)
     for case, places in ours_by_case(machine.safe, package).items():
         for data, entry in places.items():
             # Peers that were timed with other data than ours still belong beside what we have.
@@ -193,7 +226,7 @@ def package_section(machine, package):
                 cells.append(microseconds(peer["seconds"]["median"]))
                 if not is_floor(name):
                     fastest.append(peer["seconds"]["median"] / seconds)
-            ratios.add(case, seconds, gap, theirs)
+            ratios.add(case, seconds, gap, theirs, floors.get(case) if data == "cold" else None)
             if names:
                 cells.append(f"{min(fastest):.2f}" if fastest else "-")
             yield "| " + " | ".join(cells) + " |"
@@ -203,6 +236,30 @@ def package_section(machine, package):
         yield "<details><summary>Not measured</summary>\n"
         yield from (f"- {line}" for line in refused)
         yield "\n</details>\n"
+
+
+def calls_section(machine):
+    """Whole calls: tensors from the host, planning, the kernel, results on the host; ours beside peers that were timed the same way."""
+    for package in machine.packages():
+        peers, rows, ratios = peer_entries(machine, package), [], collections.OrderedDict()
+        for case, places in ours_by_case([r for r in machine.safe if any("host_seconds" in e for e in r["benchmarks"])], package).items():
+            entry = next((e for e in places.values() if "host_seconds" in e), None)
+            calls = {name: peer for data in ("hot", "cold") for name, peer in peers.get((case, data), {}).items()
+                     if timed(peer) and peer["clock"].startswith("wall time of one call")}
+            if entry is None or not calls:
+                continue
+            ours = entry["host_seconds"]["whole_call"]
+            for name, peer in calls.items():
+                ratio = peer["seconds"]["median"] / ours
+                ratios.setdefault(name, []).append((case, ratio))
+                rows.append(f"| {case} | {microseconds(ours)} | {name} | {microseconds(peer['seconds']['median'])} | {ratio:.2f} | {peer['clock']} |")
+        if rows:
+            yield f"### Whole calls of {package}\n"
+            yield ("Ours: planning, upload of the inputs, one submission, read-back of the outputs, by the wall clock. Peers: one call of theirs, by the wall clock.\n")
+            yield from (f"- {name}: {Ratios.text(pairs)}" for name, pairs in ratios.items())
+            yield "\n| case | ours, us | peer | theirs, us | theirs / ours | how theirs was timed |\n| --- | --- | --- | --- | --- | --- |"
+            yield from rows
+            yield ""
 
 
 def trusted_section(machine):
@@ -252,6 +309,7 @@ def machine_section(machine):
         yield machine.notes
     for package in machine.packages():
         yield from package_section(machine, package)
+    yield from calls_section(machine)
     yield from trusted_section(machine)
     yield from comparisons_section(machine)
 

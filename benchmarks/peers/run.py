@@ -5,7 +5,7 @@
   run.py kernels/com.microsoft.SkipSimplifiedLayerNormalization --tag cpu --peers ort-cpu,torch-cpu --out peers.json
   run.py kernels/com.microsoft.SkipGroupNorm --tag h200 --peers cuda --out -
 
-Peers: ort-cpu, ort-webgpu and ort-webgpu-kernels (each of the two needs its own Python environment), torch-cpu, cuda (and cuda-warm-up, which only fills the
+Peers: ort-cpu; ort-webgpu, ort-webgpu-kernels and ort-webgpu-chain (in a Python environment with that build), torch-cpu, cuda (and cuda-warm-up, which only fills the
 compilers' caches: several such processes side by side save most of the time of the run that follows). A peer that is missing or refuses a case is
 reported in the result, never fatal. Only results that agree with float64 are timed.
 """
@@ -135,6 +135,27 @@ def measure_ort_kernels(operator, case, results):
     results.add(case, "ONNX Runtime WebGPU, kernels", kernel_times(model, feeds, "WebGpuExecutionProvider"), "kernel times of its profile", cold=False)
 
 
+def measure_ort_chain(operator, case, results, short=1, long=41):
+    """What one more call costs in a chain: recording and kernel, without submitting and waiting. Its data are results of the call before, so small cases stay in the cache."""
+    import onnxruntime as ort
+
+    if not hasattr(operator, "onnx_chain"):
+        raise NotImplementedError("this operator has no chain")
+    walls = {}
+    for nodes in (short, long):
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL     # or constants would be folded on the host
+        session = ort.InferenceSession(operator.onnx_chain(case, nodes).SerializeToString(), options, providers=["WebGpuExecutionProvider"])
+        ALIVE.append(session)
+        walls[nodes] = sorted(host_times(lambda: session.run(None, {}), 1.0))
+    middle = [walls[n][len(walls[n]) // 2] for n in (short, long)]
+    per_node = (middle[1] - middle[0]) / (long - short)
+    if per_node <= 0:
+        raise ValueError("the long chain was not slower than the short one")
+    results.add(case, "ONNX Runtime WebGPU, chain", [per_node] * 3, f"({long} nodes - {short}) / {long - short}, wall time, graph without optimisation", cold=False)
+
+
 def measure_torch_cpu(operator, case, results):
     import torch
 
@@ -208,6 +229,7 @@ MEASURE = {
     "ort-cpu": ("ONNX Runtime CPU", lambda o, c, r: measure_ort(o, c, r, "CPUExecutionProvider", "ONNX Runtime CPU")),
     "ort-webgpu": ("ONNX Runtime WebGPU", lambda o, c, r: measure_ort(o, c, r, "WebGpuExecutionProvider", "ONNX Runtime WebGPU")),
     "ort-webgpu-kernels": ("ONNX Runtime WebGPU, kernels", measure_ort_kernels),
+    "ort-webgpu-chain": ("ONNX Runtime WebGPU, chain", measure_ort_chain),
     "torch-cpu": ("PyTorch CPU", measure_torch_cpu),
     "cuda": ("CUDA", measure_cuda),
     "cuda-warm-up": ("CUDA", lambda o, c, r: measure_cuda(o, c, r, warm_up=True)),

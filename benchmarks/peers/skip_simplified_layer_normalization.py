@@ -44,6 +44,35 @@ def onnx_model(case):
     return model, feeds, ports
 
 
+def onnx_chain(case, nodes):
+    """`nodes` calls, each on the two results of the one before, over tensors that are made on the device; eight elements of each come back."""
+    import onnx
+    from onnx import helper, numpy_helper
+
+    if "biasT" in case.specs or "residualT" not in case.outputs:
+        raise NotImplementedError("a chain needs both results and no bias")
+    rows, hidden = case.specs["inputT"]["shape"]
+    dtype = np.dtype(case.dtype())
+    element = helper.np_dtype_to_tensor_dtype(dtype)
+    random = np.random.default_rng(1)
+    constants = {"gamma": random.standard_normal(hidden), "zero": np.zeros(2, np.int64), "end": np.array([1, 8], np.int64), "axes": np.arange(2)}
+    graph_nodes = []
+    for name in ("input", "skip"):
+        constants |= {f"{name}_column": random.standard_normal((rows, 1)), f"{name}_row": random.standard_normal((1, hidden))}
+        graph_nodes.append(helper.make_node("Mul", [f"{name}_column", f"{name}_row"], [f"{name}0"]))
+    for i in range(nodes):
+        graph_nodes.append(helper.make_node("SkipSimplifiedLayerNormalization", [f"input{i}", f"skip{i}", "gamma"], [f"input{i + 1}", "", "", f"skip{i + 1}"],
+                                            domain="com.microsoft", epsilon=case.attrs.get("epsilon", 1e-12)))
+    for name in ("input", "skip"):
+        graph_nodes.append(helper.make_node("Slice", [f"{name}{nodes}", "zero", "end", "axes"], [f"{name}_part"]))
+    weights = [numpy_helper.from_array(value if value.dtype == np.int64 else value.astype(dtype), name) for name, value in constants.items()]
+    outputs = [helper.make_tensor_value_info(f"{name}_part", element, [1, 8]) for name in ("input", "skip")]
+    model = helper.make_model(helper.make_graph(graph_nodes, "chain", [], outputs, weights), opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+    model.ir_version = min(model.ir_version, 9)
+    onnx.checker.check_model(model, full_check=False)
+    return model
+
+
 def torch_eager(case):
     import torch
 

@@ -139,6 +139,10 @@ Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, std::uint6
   return plan;
 }
 
+Result<std::shared_ptr<const Plan>> noise_plan(std::uint64_t bytes) {
+  return one_pass("noise", k_noise_text, {}, {words("words", bytes, true)}, stream_groups(bytes));
+}
+
 Result<std::shared_ptr<const Plan>> empty_plan() {
   return one_pass("empty", k_empty_text, {}, {}, {1, 1, 1});
 }

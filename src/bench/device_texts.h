@@ -10,5 +10,6 @@ extern const std::string_view k_streams_text;
 extern const std::string_view k_empty_text;
 extern const std::string_view k_dependent_text;
 extern const std::string_view k_load_text;
+extern const std::string_view k_noise_text;
 
 }  // namespace wgk::bench

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
+#include <set>
 #include <string>
 
 #include "bench/baseline.h"
 #include "bench/timer.h"
 #include "bench/workload.h"
+#include "gpu/transfer.h"
 #include "json/json.h"
 #include "package/memory_source.h"
 #include "store/folder_source.h"
@@ -235,6 +238,29 @@ TEST(Run, TheFloorOfTwoDispatchesHasTwo) {
   ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
   EXPECT_EQ(timings->front().seconds.size(), 3U);
   EXPECT_GT(timings->front().seconds.front(), 0);
+}
+
+// Zeros may move faster than data do.
+TEST(Run, FloorsMoveBitsWithoutAPattern) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  const auto rotation = (*timer)->stream_rotation(1, 1, 4096, 1e4);
+  ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
+  const gpu::Bound& last = *rotation->back();  // of each set, all of the arena is filled
+  ASSERT_TRUE(last.submit().has_value());
+  const auto back = gpu::ReadBack::make(*device(), {&last.tensors().back(), 1});
+  ASSERT_TRUE(back.has_value());
+  ASSERT_TRUE((*back)->submit().has_value());
+  ASSERT_TRUE((*back)->start().has_value());
+  ASSERT_TRUE((*back)->wait().has_value());
+  std::set<std::uint32_t> words;
+  for (std::size_t at = 0; at < 4096; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, (*back)->data(0).data() + at, 4);
+    words.insert(word);
+  }
+  EXPECT_GT(words.size(), 1000U);
 }
 
 TEST(Run, NoCaseSelectedIsAnEmptyReport) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/try.h"
 #include "bench/device_plans.h"
 #include "bench/statistics.h"
 #include "gpu/transfer.h"
@@ -40,6 +41,34 @@ Result<Rotation> bind_sets(const gpu::Context& context, const std::shared_ptr<co
     rotation.push_back(std::move(*bound));
   }
   return rotation;
+}
+
+// Fills what the plans of `rotation` read with noise; sets share arenas, which are filled as a
+// whole, in pieces that can be bound.
+Status fill_inputs(const gpu::Context& context, const Rotation& rotation) {
+  std::vector<gpu::Slice> arenas;
+  for (const auto& bound : rotation) {
+    const std::vector<PlanTensor>& tensors = bound->prepared().plan().tensors;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const gpu::Slice& slice = bound->tensors()[i];
+      if (!tensors[i].is_input) continue;
+      auto arena = std::ranges::find(arenas, slice.buffer, &gpu::Slice::buffer);
+      if (arena == arenas.end()) arena = arenas.insert(arena, {slice.buffer, 0, 0});
+      arena->size = std::max(arena->size, (slice.offset + slice.size) / 16 * 16);
+    }
+  }
+  const std::uint64_t most =
+      std::min(kCopyBytes, context.device->limits().maxStorageBufferBindingSize / 256 * 256);
+  for (gpu::Slice& arena : arenas) {
+    for (const std::uint64_t end = arena.size; arena.offset < end; arena.offset += arena.size) {
+      arena.size = std::min(most, end - arena.offset);
+      WGK_ASSIGN(const auto plan, noise_plan(arena.size));
+      WGK_ASSIGN(auto prepared, gpu::Prepared::make(context, plan));
+      WGK_ASSIGN(const auto bound, gpu::Bound::make(std::move(prepared), {arena}));
+      WGK_TRY(bound->submit());
+    }
+  }
+  return gpu::wait_for_queue(*context.device);
 }
 
 }  // namespace
@@ -178,7 +207,10 @@ Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t byt
                                         double cache_bytes, bool twice) const {
   auto plan = twice ? twice_plan(reads, writes, bytes) : streams_plan(reads, writes, bytes);
   if (!plan) return std::unexpected(std::move(plan.error()));
-  return bind_sets(context_, *plan, cold_sets(**plan, cache_bytes, kArenaBytes));
+  WGK_ASSIGN(Rotation rotation,
+             bind_sets(context_, *plan, cold_sets(**plan, cache_bytes, kArenaBytes)));
+  WGK_TRY(fill_inputs(context_, rotation));
+  return rotation;
 }
 
 Result<Timing> Timer::stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes) {
