@@ -6,7 +6,7 @@
 
 Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs, files of benchmarks/host/run.py what the
 host costs. Files that belong to one machine have the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json,
-llvmpipe.ort-cpu.json; nvidia-h200.notes.md is put before its tables.
+llvmpipe.ort-cpu.json; nvidia-h200.notes-ssln.md and other .md files are put before its tables.
 """
 
 import collections
@@ -342,7 +342,7 @@ def main(paths):
         name = pathlib.Path(path).name.split(".")[0]
         machine, text = machines.setdefault(name, Machine(name)), pathlib.Path(path).read_text()
         if path.endswith(".md"):
-            machine.notes = text
+            machine.notes += text + "\n"
         else:
             machine.add(json.loads(text))
     print(HEAD)
