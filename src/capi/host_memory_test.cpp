@@ -118,6 +118,14 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
   result_of("wgk_kernel_call", [&](wgk_result** result, wgk_error** error) {
     return wgk_kernel_call(norm, inputs, 3, &read_back, result, error);
   });
+  result_of("wgk_kernel_start", [&](wgk_result** result, wgk_error** error) {
+    wgk_future* future = nullptr;
+    wgk_status status = wgk_kernel_start(norm, inputs, 3, &read_back, &future, error);
+    if (status == WGK_OK) status = wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, error);
+    if (status == WGK_OK) status = wgk_future_take_result(future, result, error);
+    wgk_future_free(future);
+    return status;
+  });
   starve("wgk_tensor_upload", [&](wgk_error** error) {
     wgk_tensor* tensor = nullptr;
     const wgk_status status = wgk_tensor_upload(runtime, &x_host, nullptr, &tensor, error);
@@ -155,6 +163,9 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
   });
   wgk_bound* bound = nullptr;
   ASSERT_EQ(wgk_prepared_bind(prepared, tensors, 4, nullptr, &bound, errors.at()), WGK_OK);
+  result_of("wgk_bound_run_and_read", [&](wgk_result** result, wgk_error** error) {
+    return wgk_bound_run_and_read(bound, result, error);
+  });
   starve("wgk_bound_run", [&](wgk_error** error) {
     wgk_future* future = nullptr;
     wgk_status status = wgk_bound_run(bound, &future, error);
