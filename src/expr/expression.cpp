@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -135,8 +136,34 @@ std::optional<Error> ParsedExpression::resolve(const Scope& scope, NameValues& t
   return std::nullopt;
 }
 
-Expression::Expression(std::string text)
-    : parsed_(std::make_shared<Parsed>(std::move(text), Limits{}.max_depth)) {}
+struct SharedParses::Parses {
+  std::unordered_map<std::string_view, std::shared_ptr<const Expression::Parsed>> by_text;
+  static thread_local Parses* current;
+};
+
+thread_local SharedParses::Parses* SharedParses::Parses::current = nullptr;
+
+SharedParses::SharedParses() {
+  if (Parses::current != nullptr) return;
+  own_ = std::make_unique<Parses>();
+  Parses::current = own_.get();
+}
+
+SharedParses::~SharedParses() {
+  if (own_) Parses::current = nullptr;
+}
+
+Expression::Expression(std::string text) {
+  SharedParses::Parses* const shared = SharedParses::Parses::current;
+  if (shared != nullptr) {
+    if (const auto found = shared->by_text.find(text); found != shared->by_text.end()) {
+      parsed_ = found->second;
+      return;
+    }
+  }
+  parsed_ = std::make_shared<Parsed>(std::move(text), Limits{}.max_depth);
+  if (shared != nullptr) shared->by_text.emplace(parsed_->text, parsed_);
+}
 
 const std::string& Expression::text() const { return parsed_->text; }
 Status Expression::syntax() const { return parsed_->syntax; }

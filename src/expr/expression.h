@@ -24,6 +24,21 @@ Value f16_ok(bool has_f16);
 // device.features and device.wgslLanguageFeatures: `has(name)` and `size`.
 Value feature_set(std::span<const std::string> names);
 
+// While one of these lives, expressions of equal text that its thread makes share one parse: a
+// manifest repeats its expressions in variant after variant.
+class SharedParses {
+ public:
+  SharedParses();
+  ~SharedParses();
+  SharedParses(const SharedParses&) = delete;
+  SharedParses& operator=(const SharedParses&) = delete;
+
+ private:
+  friend class Expression;
+  struct Parses;
+  std::unique_ptr<Parses> own_;  // empty inside of another one, which goes on
+};
+
 // A parsed expression. Parsing never fails outright: as in the reference, a syntax error is raised
 // by evaluation.
 class Expression {
@@ -48,6 +63,7 @@ class Expression {
   std::string explain_not_true(const Scope& scope) const;
 
  private:
+  friend class SharedParses;
   struct Parsed;
   std::shared_ptr<const Parsed> parsed_;
 };

@@ -219,6 +219,30 @@ TEST(Value, ConstructorsTag) {
   EXPECT_EQ(*target.if_string(), "text");
 }
 
+TEST(SharedParses, GiveEqualTextsOneParse) {
+  const Expression alone("1 + x"), other("1 + x");
+  EXPECT_NE(&alone.text(), &other.text());
+  std::vector<Expression> made;
+  {
+    const SharedParses outer;
+    made.emplace_back("1 + x");
+    {
+      const SharedParses inner;
+      made.emplace_back("1 + x");
+    }
+    made.emplace_back("1 + x");
+    made.emplace_back("1 + y");
+    made.emplace_back("1 +");
+    made.emplace_back("1 +");
+  }
+  EXPECT_EQ(&made[0].text(), &made[1].text());
+  EXPECT_EQ(&made[0].text(), &made[2].text());
+  EXPECT_NE(&made[0].text(), &made[3].text());
+  EXPECT_EQ(made[3].free_names(), std::vector<std::string>{"y"});
+  EXPECT_EQ(made[5].syntax().error().code, "expression/syntax") << "errors are shared as well";
+  EXPECT_NE(&Expression("1 + x").text(), &made[0].text()) << "for as long as it lives";
+}
+
 TEST(EvaluateText, IsTheEngineAlone) {
   const Json context = json::parse(R"({"n": 3, "s": "a"})").value();
   EXPECT_EQ(evaluate_text("n / 1", context).value(), "3.0");

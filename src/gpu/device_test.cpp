@@ -198,6 +198,20 @@ TEST_F(DeviceTests, ReportsWhatHappensToTheSinkAndNowhereElse) {
   EXPECT_TRUE(contains(log, "compiled 'test.Op.only.scale'"));
 }
 
+TEST(Instances, AskTheOtherBackEndsWhereVulkanHasNoDriver) {
+  using List = std::vector<WGPUBackendType>;
+  EXPECT_EQ(backends_to_ask(WGPUBackendType_Undefined, true), List({WGPUBackendType_Undefined}));
+  EXPECT_EQ(backends_to_ask(WGPUBackendType_Vulkan, true), List({WGPUBackendType_Vulkan}));
+  EXPECT_EQ(backends_to_ask(WGPUBackendType_Vulkan, false), List());
+  EXPECT_EQ(backends_to_ask(WGPUBackendType_OpenGL, false), List({WGPUBackendType_OpenGL}));
+  EXPECT_EQ(backends_to_ask(WGPUBackendType_Null, false), List({WGPUBackendType_Null}));
+  const List others = backends_to_ask(WGPUBackendType_Undefined, false);
+  EXPECT_EQ(others.size(), 5);
+  EXPECT_FALSE(testing::has(others, WGPUBackendType_Vulkan));
+  EXPECT_FALSE(testing::has(others, WGPUBackendType_Undefined));
+  EXPECT_TRUE(testing::has(others, WGPUBackendType_OpenGLES));
+}
+
 TEST(Procs, ListsEveryMissingFunction) {
   const auto procs = procs_from([](WGPUStringView name) -> WGPUProc {
     const std::string text(name.data, name.length);

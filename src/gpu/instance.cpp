@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <format>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -108,6 +109,14 @@ AdapterDescription describe(const WGPUAdapterInfo& info) {
   return description;
 }
 
+std::vector<WGPUBackendType> backends_to_ask(WGPUBackendType wanted, bool has_vulkan) {
+  if (has_vulkan || (wanted != WGPUBackendType_Undefined && wanted != WGPUBackendType_Vulkan))
+    return {wanted};
+  if (wanted == WGPUBackendType_Vulkan) return {};
+  return {WGPUBackendType_D3D12, WGPUBackendType_Metal, WGPUBackendType_D3D11,
+          WGPUBackendType_OpenGL, WGPUBackendType_OpenGLES};
+}
+
 Result<std::shared_ptr<Instance>> Instance::create(const Procs& procs,
                                                    std::shared_ptr<const Log> log,
                                                    bool experimental) {
@@ -201,10 +210,13 @@ Result<std::vector<Adapter>> Instance::adapters(const std::string& backend) cons
   toggles.enabledToggles = enabled.data();
   std::vector<WGPUAdapter> handles;
   if (procs_.enumerate_adapters != nullptr) {
-    if ((backend.empty() || backend == "vulkan") && !has_vulkan_driver())
-      return std::vector<Adapter>();
     options.nextInChain = &toggles.chain;
-    handles = procs_.enumerate_adapters(handle_, &options);
+    const bool may_be_vulkan = backend.empty() || options.backendType == WGPUBackendType_Vulkan;
+    for (const WGPUBackendType type :
+         backends_to_ask(options.backendType, !may_be_vulkan || has_vulkan_driver())) {
+      options.backendType = type;
+      std::ranges::copy(procs_.enumerate_adapters(handle_, &options), std::back_inserter(handles));
+    }
   } else {
     handles = request_one(*this, options);
   }

@@ -78,6 +78,10 @@ class Instance {
   mutable std::atomic<bool> left_alone_ = false;
 };
 
+// The back ends whose adapters are listed; WGPUBackendType_Undefined stands for all. Where Vulkan
+// has no driver it is left out, and the others are asked one by one.
+std::vector<WGPUBackendType> backends_to_ask(WGPUBackendType wanted, bool has_vulkan);
+
 // What an adapter says of itself (index not set).
 AdapterDescription describe(const WGPUAdapterInfo& info);
 
