@@ -349,7 +349,7 @@ def tunables():
         cases.append(Call(1, total=300, heads=4, kv_heads=1, rotary="neox", seed=408, blocks=20, local=4, stride=4).case(
             f"decode_lanes_{lanes}", tunables={"DECODE_LANES": lanes, "DECODE_UNROLL": unroll, "DECODE_WORKGROUPS": workgroups, "DECODE_SHORT": 0}))
     # The GPU's forms of decode, also where an adapter prefers others: scores spread over lanes, one chunk of keys per split, several, one head per subgroup.
-    for name, tunables in (("spread", {"DECODE_SPREAD": 2}), ("prefetch", {"DECODE_PREFETCH": True}), ("heads", {"DECODE_HEADS": True})):
+    for name, tunables in (("spread", {"DECODE_SPREAD": 2}), ("heads", {"DECODE_HEADS": True})):
         for splits, workgroups in (("few", 3), ("many", 600)):
             settings = {**tunables, "DECODE_WORKGROUPS": workgroups, "DECODE_SHORT": 0}
             for dtype, more in ((F16, {"size": 128, "heads": 4, "kv_heads": 1, "scale": 2.0}), (F32, {"size": 40, "heads": 6, "kv_heads": 2, "packed": True})):
