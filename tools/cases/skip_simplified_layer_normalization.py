@@ -235,7 +235,9 @@ def tuned():
     """What tunables and the other device profile change."""
     cases = []
     settings = [("gpu", {"PROFILE": "gpu"}), ("cpu", {"PROFILE": "cpu"}), ("gpu_one_item", {"PROFILE": "gpu", "ROW_ITEMS": 1}),
-                ("gpu_eight_items", {"PROFILE": "gpu", "ROW_ITEMS": 8, "ROW_LANES": 64, "SPLIT_ITEMS": 4}), ("narrow", {"MAX_WORKGROUP_SIZE": 100})]
+                ("gpu_eight_items", {"PROFILE": "gpu", "ROW_ITEMS": 8, "ROW_LANES": 64, "SPLIT_ITEMS": 4}), ("narrow", {"MAX_WORKGROUP_SIZE": 100}),
+                ("gpu_many_rows", {"PROFILE": "gpu", "MANY_ROWS": 2, "WIDE_ROW": 64}),
+                ("gpu_many_launches", {"PROFILE": "gpu", "MANY_LAUNCHES": 2, "SUBGROUP_ITEMS": 16}), ("gpu_few_loads", {"PROFILE": "gpu", "SLOT_LOADS": 2})]
     for i, (name, tunables) in enumerate(settings):
         for rows, hidden in ((70, 128), (70, 129), (66, 640), (2, 20000)):
             for dtype in (F32, F16):
