@@ -14,9 +14,10 @@ def _sum_and_partials(x, skip, bias, s, partial, pixels, channels, per_program, 
     b = tl.load(bias + column, valid, 0.0).to(tl.float32)
     total = tl.zeros([CHANNELS], tl.float32)
     squares = tl.zeros([CHANNELS], tl.float32)
-    for begin in range(slab * per_program, min((slab + 1) * per_program, pixels), PIXELS):
+    end = min((slab + 1) * per_program, pixels)
+    for begin in range(slab * per_program, end, PIXELS):
         row = begin + tl.arange(0, PIXELS)
-        inside = (row < pixels)[:, None] & valid[None, :]
+        inside = (row < end)[:, None] & valid[None, :]
         place = (image.to(tl.int64) * pixels + row[:, None]) * channels + column[None, :]
         v = tl.load(x + place, inside, 0.0).to(tl.float32) + tl.load(skip + place, inside, 0.0).to(tl.float32) + b[None, :]
         v = tl.where(inside, v, 0.0)
