@@ -337,6 +337,16 @@ def tunables():
     cases.append(Call(40, dtype=F16, size=24, seed=415).case("shared_matrices_odd_head", tunables=shared))
     cases.append(Call(70, total=90, dtype=F16, packed=True, size=64, scale=2.0, seed=416, blocks=6).case("shared_matrices_of_one_fragment",
                  tunables={**shared, "MATRIX_ROW_FRAGMENTS": 1}))
+    # The sign of a scale goes into the staged queries.
+    for name, rotary, more in (("matrices", "neox", emulated), ("matrices_plain", None, emulated), ("split_matrices", "neox", split)):
+        cases.append(Call(40, dtype=F32 if more is split else F16, scale=-0.5, rotary=rotary, seed=419).case(f"{name}_negative_scale", tunables=more))
+    # All of a workgroup's subgroups share its rows, with and without lanes that have no part of any row.
+    for name, more in (("shared", emulated), ("narrow_shared", narrow)):
+        cases.append(Call(70, dtype=F16, rotary="neox", size=32, scale=2.0, seed=417).case(f"{name}_matrices_of_four", tunables={**more, "MATRIX_SHARERS": 4}))
+    # Row maxima far above those of the first tile: fragments are rescaled, by the subgroup of a row and by those that share it.
+    for name, more in (("matrices", emulated), ("shared_matrices", {**emulated, "MATRIX_SHARERS": 4})):
+        cases.append(Call(70, dtype=F16, scale=24.0, size=32, seed=418).case(f"{name}_rescaled", tunables=more))
+    cases.append(Call(70, scale=24.0, size=32, seed=418).case("matrices_rescaled_f32", tunables=emulated, tolerance=2e-3))
     # Narrow tiles leave lanes of a subgroup without work.
     for dtype in (F32, F16):
         cases.append(Call(70, dtype=dtype, scale=3.0, seed=413).case(f"narrow_matrices_few_keys_{'f16' if dtype == F16 else 'f32'}",
