@@ -260,6 +260,8 @@ Status Device::read_capabilities() {
   return {};
 }
 
+bool Device::known_lost() const { return signals_->lost.load(std::memory_order_relaxed); }
+
 void Device::mark_lost(std::string reason) const { signals_->lose(std::move(reason)); }
 
 // Nobody tells us when an adopted device is lost: the future is looked at, never waited for.

@@ -95,6 +95,8 @@ class Device : public std::enable_shared_from_this<Device> {
   // "device/lost" with the reason once the device is gone; loss is final.
   Status check() const;
   bool lost() const { return !check().has_value(); }
+  // What is known of a loss, without asking WebGPU.
+  bool known_lost() const;
   // The device's own end: every later call says "device/lost" with this text.
   void mark_lost(std::string reason) const;
   bool hung() const { return hung_.load(std::memory_order_relaxed); }

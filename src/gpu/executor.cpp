@@ -117,12 +117,24 @@ Result<std::vector<BufferRef>> Prepared::make_scratch() const {
 }
 
 Result<std::vector<BufferRef>> Prepared::shared_scratch() const {
-  const std::lock_guard lock(mutex_);
-  if (scratch_) return *scratch_;
+  const std::lock_guard making(making_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (scratch_) return *scratch_;
+  }
   auto made = make_scratch();
   if (!made) return made;
-  scratch_ = std::move(*made);
-  return *scratch_;
+  const std::lock_guard lock(mutex_);
+  scratch_ = *made;
+  return made;
+}
+
+void Prepared::drop_scratch() const {
+  std::optional<std::vector<BufferRef>> dropped;  // goes after the lock
+  const std::lock_guard lock(mutex_);
+  if (!scratch_) return;
+  const auto idle = [](const BufferRef& buffer) { return !buffer || buffer.use_count() == 1; };
+  if (std::ranges::all_of(*scratch_, idle)) dropped.swap(scratch_);
 }
 
 void record_copies(const Procs& procs, WGPUCommandEncoder encoder, std::span<const Copy> copies) {

@@ -65,6 +65,8 @@ class Prepared {
   // no own ones.
   Result<std::vector<BufferRef>> shared_scratch() const;
   Result<std::vector<BufferRef>> make_scratch() const;
+  // Gives the shared scratch up if nothing bound uses it; the next to ask gets another one.
+  void drop_scratch() const;
 
  private:
   friend class Bound;
@@ -79,6 +81,8 @@ class Prepared {
   PipelineRef clear_pipeline_;             // only where scratch must be zero
   BufferRef uniforms_;                     // every pass's, one after the other
   std::vector<std::vector<std::uint64_t>> uniform_offsets_;
+  // One thread makes the scratch. Making it may ask for idle buffers, so for drop_scratch().
+  mutable std::mutex making_;
   mutable std::mutex mutex_;
   mutable std::optional<std::vector<BufferRef>> scratch_;
 };

@@ -75,12 +75,13 @@ class CallState : public Future<CallResult>::State, public std::enable_shared_fr
   SessionRef session_;
   CallOptions options_;
   PlanEntryRef entry_;
+  // These two go last: with them idle buffers are looked for.
+  std::vector<Tensor> kept_;  // the caller's tensors, until the call is over
+  std::shared_ptr<void> lease_;
   std::vector<gpu::Slice> given_;
   std::vector<HostInput> host_;
   std::shared_ptr<gpu::Bound> bound_;
-  std::shared_ptr<void> lease_;
   std::vector<bool> dirty_;
-  std::vector<Tensor> kept_;  // the caller's tensors, until the call is over
   std::unique_ptr<GuardBands> guards_;
   std::unique_ptr<gpu::ReadBack> read_;
   std::vector<std::size_t> read_tensors_;

@@ -107,12 +107,14 @@ DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter) {
   blobs_ = folder / "pipelines";
   texts_ = folder / "texts";
   std::error_code error;
-  fs::create_directories(blobs_, error);
-  if (!error) fs::create_directories(texts_, error);
-  if (!error) fs::permissions(root, fs::perms::owner_all, error);
-  const auto size = folder_size(blobs_);
-  usable_ = size.has_value();
-  bytes_ = size.value_or(0);
+  // A folder that was there is its owner's: only what is made here becomes private.
+  if (fs::create_directories(root, error)) fs::permissions(root, fs::perms::owner_all, error);
+  if (fs::create_directory(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
+  fs::create_directory(blobs_, error);
+  fs::create_directory(texts_, error);
+  const auto blobs = folder_size(blobs_), texts = folder_size(texts_);
+  usable_ = blobs.has_value();
+  bytes_ = blobs.value_or(0) + texts.value_or(0);
 }
 
 std::string DiskCache::read_entry(const fs::path& file, std::string_view key) const {

@@ -44,6 +44,7 @@ class DiskCaches : public testing::RuntimeTest {
     }
     return found;
   }
+  static fs::perms mode(const fs::path& path) { return fs::status(path).permissions(); }
   // One process's life: a runtime that compiles and computes.
   RuntimeStats live() const {
     auto runtime = Runtime::create({{.cache_folder = folder_.string()}});
@@ -213,6 +214,24 @@ TEST_F(DiskCaches, EntriesBelongToOneAdapterAndKey) {
   EXPECT_TRUE(std::ranges::equal(value, bytes("value")));
   EXPECT_EQ(same.load(bytes("other key"), {}), 0);
   EXPECT_EQ(other.load(bytes("key"), {}), 0);
+}
+
+TEST_F(DiskCaches, LeaveACallersFolderAsItIs) {
+  const fs::perms shared = fs::perms::owner_all | fs::perms::group_all | fs::perms::others_all |
+                           fs::perms::sticky_bit | fs::perms::set_gid;
+  fs::create_directories(folder_);
+  fs::permissions(folder_, shared);
+  EXPECT_GT(live().blobs_stored, 0);
+  EXPECT_EQ(mode(folder_), shared);
+  std::size_t ours = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_EQ(mode(entry.path()) & fs::perms::all, fs::perms::owner_all) << entry.path();
+    ++ours;
+  }
+  EXPECT_EQ(ours, 1);
+  fs::remove_all(folder_);
+  EXPECT_GT(live().blobs_stored, 0);
+  EXPECT_EQ(mode(folder_) & fs::perms::all, fs::perms::owner_all) << "one that was made for us";
 }
 
 }  // namespace

@@ -131,6 +131,48 @@ TEST_F(Embedding, LeavesACallersDeviceAlone) {
   EXPECT_EQ(host.lost, 0);
 }
 
+TEST_F(Embedding, AWrapThatGoesLetsGoOfTheBuffer) {
+  Host host;
+  auto runtime = *Runtime::adopt(adopt_counted(host));
+  const Kernel kernel = *runtime.load(scale_package());
+  const std::vector<float> x = numbers(64);
+  const auto call = [&](bool result_first) {
+    Tensor input = *Tensor::wrap(runtime, host.buffer, 0, 256, {64}, DType::f32);
+    ASSERT_TRUE(input.upload(HostTensor(x, {64})));
+    auto result = kernel.call({{"x", input}}, {.args = {{"factor", 3}}});
+    ASSERT_TRUE(result) << result.error().to_string();
+    if (result_first) result = failure("usage/range", "dropped");
+    input = {};
+  };
+  for (const bool result_first : {false, true}) {
+    call(result_first);
+    runtime.trim();
+    const gpu::testing::Live before;
+    call(result_first);
+    EXPECT_EQ(runtime.stats().live_buffers, 1) << "the uniforms of the plan";
+    runtime.trim();
+    EXPECT_EQ(gpu::testing::Live(), before);
+  }
+  // The same without any trim: references to the caller's buffer are given back at once.
+  CallOptions into{.args = {{"factor", 3}}, .staging = true};
+  std::int64_t before = 0;
+  for (int i = 0; i < 2; ++i) {
+    {
+      const Tensor input = *Tensor::wrap(runtime, host.buffer, 0, 256, {64}, DType::f32);
+      const Tensor output = *Tensor::wrap(runtime, host.buffer, 512, 256, {64}, DType::f32);
+      into.outputs = {Output("y", output)};
+      ASSERT_TRUE(kernel.call({{"x", input}}, into));
+    }
+    into.outputs.clear();
+    EXPECT_EQ(runtime.stats().live_buffers, 2) << "the uniforms of two plans";
+    const std::int64_t held = gpu::testing::Live().buffers;
+    if (i > 0) {
+      EXPECT_EQ(held, before);
+    }
+    before = held;
+  }
+}
+
 TEST_F(Embedding, ScopesOpenAndCloseOnOneThread) {
   Host host;
   counting().reset();
@@ -294,6 +336,27 @@ TEST_F(Embedding, DeviceNeedsMakeACallersDeviceAsGoodAsOurs) {
   EXPECT_TRUE(runtime.caps().has_feature("subgroups") == own->caps().has_feature("subgroups"));
   const std::vector<float> x = numbers(4);
   EXPECT_TRUE(runtime.load(package)->call({{"x", HostTensor(x, {4})}}, {.args = {{"factor", 1}}}));
+}
+
+TEST_F(Embedding, DeviceNeedsNeverLowerWhatTheCallerAsksFor) {
+  const Package package = scale_package();
+  auto needs = device_needs({&package, 1});
+  ASSERT_TRUE(needs);
+  const Host host;
+  WGPUAdapter adapter = wgpuDeviceGetAdapter(host.device);
+  WGPULimits offered = WGPU_LIMITS_INIT, asked = WGPU_LIMITS_INIT;
+  ASSERT_EQ(wgpuAdapterGetLimits(adapter, &offered), WGPUStatus_Success);
+  asked.maxBufferSize = offered.maxBufferSize * 2;  // refused by the adapter, and so it shall be
+  asked.maxComputeWorkgroupStorageSize = 16384;
+  WGPUDeviceDescriptor wanted = WGPU_DEVICE_DESCRIPTOR_INIT;
+  wanted.requiredLimits = &asked;
+  ASSERT_TRUE(needs->add_to(adapter, wanted));
+  EXPECT_EQ(wanted.requiredLimits->maxBufferSize, offered.maxBufferSize * 2);
+  EXPECT_EQ(wanted.requiredLimits->maxComputeWorkgroupStorageSize,
+            offered.maxComputeWorkgroupStorageSize);
+  EXPECT_EQ(wanted.requiredLimits->maxStorageBufferBindingSize,
+            offered.maxStorageBufferBindingSize);
+  wgpuAdapterRelease(adapter);
 }
 
 TEST_F(Embedding, DeviceNeedsNameWhatAPackageCannotDoWithout) {

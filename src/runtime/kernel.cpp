@@ -225,9 +225,17 @@ PlanEntryRef Kernel::Impl::entry(const KernelSession& kernel,
 }
 
 void Kernel::Impl::drop(bool stale_only) {
+  const SessionRef now = runtime->session();
+  // An old device may go with the last of these: not under the lock.
+  std::shared_ptr<const KernelSession> old;
+  std::map<const Plan*, PlanEntryRef> old_entries;
   std::vector<PlanEntryRef> list;
   {
     const std::lock_guard lock(mutex);
+    if (current && current->session != now) {
+      old = std::move(current);
+      old_entries.swap(entries);
+    }
     for (const auto& [plan, entry] : entries) list.push_back(entry);
   }
   for (const PlanEntryRef& entry : list) entry->drop(stale_only);

@@ -31,7 +31,7 @@ struct CallSlot {
 };
 
 // One plan on one device.
-class PlanEntry {
+class PlanEntry : public std::enable_shared_from_this<PlanEntry> {
  public:
   PlanEntry(SessionRef session, std::shared_ptr<const Plan> plan)
       : session_(std::move(session)), plan_(std::move(plan)) {}
@@ -59,12 +59,15 @@ class PlanEntry {
 
  private:
   using Slots = std::list<CallSlot>;
+  struct Lease;
+  std::shared_ptr<void> make_lease();
   Result<Placed> place_new(const std::shared_ptr<const gpu::Prepared>& prepared,
-                           const std::vector<gpu::Slice>& given, bool staging,
-                           CallSlot& slot) const;
+                           const std::vector<gpu::Slice>& given, bool staging, CallSlot& slot);
 
   SessionRef session_;
   std::shared_ptr<const Plan> plan_;
+  // One thread makes what the plan needs. Making it may ask for idle buffers, so for drop().
+  std::mutex making_;
   std::mutex mutex_;
   std::optional<gpu::Pipelines::Pending> pending_;
   std::shared_ptr<const gpu::Prepared> prepared_;
@@ -94,7 +97,6 @@ struct Kernel::Impl : IdleHolder {
   mutable std::shared_ptr<const KernelSession> current;
   // By identity: the planner gives the same object for equal requests.
   mutable std::map<const Plan*, PlanEntryRef> entries;
-  mutable bool registered = false;
 };
 using KernelRef = std::shared_ptr<const Kernel::Impl>;
 

@@ -187,7 +187,12 @@ Result<std::string> DeviceNeeds::Storage::add_limits(const gpu::Procs& table, WG
     const double most = gpu::read_limit(offered, *entry);
     if (need.required && most < need.least)
       missing += std::format("{}{} of {}", missing.empty() ? "" : ", ", need.name, need.least);
-    gpu::write_limit(limits, *entry, most);
+    // What the caller asks for is never made less: of the alignments, the smaller one is more.
+    const double asked = gpu::read_limit(limits, *entry);
+    const bool unset = entry->small != nullptr ? limits.*(entry->small) == WGPU_LIMIT_U32_UNDEFINED
+                                               : limits.*(entry->large) == WGPU_LIMIT_U64_UNDEFINED;
+    if (unset || (need.name.starts_with("min") ? most < asked : most > asked))
+      gpu::write_limit(limits, *entry, most);
   }
   return missing;
 }

@@ -38,6 +38,19 @@ bool CallSlot::fits(const std::vector<gpu::Slice>& given, bool with_staging) con
   return true;
 }
 
+// The end of a call may be the end of its slot: the caller's tensors can be gone by now.
+struct PlanEntry::Lease {
+  std::weak_ptr<PlanEntry> entry;
+  explicit Lease(std::weak_ptr<PlanEntry> of) : entry(std::move(of)) {}
+  ~Lease() {
+    if (const auto on = entry.lock()) on->drop(true);
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+};
+
+std::shared_ptr<void> PlanEntry::make_lease() { return std::make_shared<Lease>(weak_from_this()); }
+
 Status PlanEntry::start() {
   const std::lock_guard lock(mutex_);
   if (prepared_ || pending_) return {};
@@ -74,11 +87,15 @@ Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
       return std::unexpected(std::move(pipelines.error()));
     }
   }
-  const std::lock_guard lock(mutex_);
-  if (prepared_) return prepared_;
-  pending_.reset();
+  const std::lock_guard making(making_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (prepared_) return prepared_;
+    pending_.reset();
+  }
   auto prepared = gpu::Prepared::make(session_->context, plan_);
   if (!prepared) return std::unexpected(std::move(prepared.error()));
+  const std::lock_guard lock(mutex_);
   prepared_ = std::move(*prepared);
   if (session_->cache) {
     for (const PlanPass& pass : plan_->passes) session_->cache->remember(pass);
@@ -88,7 +105,7 @@ Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
 
 Result<PlanEntry::Placed> PlanEntry::place_new(const std::shared_ptr<const gpu::Prepared>& prepared,
                                                const std::vector<gpu::Slice>& given, bool staging,
-                                               CallSlot& slot) const {
+                                               CallSlot& slot) {
   Placed placed;
   std::vector<gpu::Slice> tensors = given;
   slot.staging = staging;
@@ -106,7 +123,7 @@ Result<PlanEntry::Placed> PlanEntry::place_new(const std::shared_ptr<const gpu::
   auto bound = gpu::Bound::make(prepared, std::move(tensors), {.staging = staging});
   if (!bound) return std::unexpected(std::move(bound.error()));
   placed.bound = slot.bound = std::move(*bound);
-  placed.lease = std::make_shared<int>(0);
+  placed.lease = make_lease();
   slot.lease = placed.lease;
   return placed;
 }
@@ -119,7 +136,7 @@ Result<PlanEntry::Placed> PlanEntry::place(const std::vector<gpu::Slice>& given,
     const std::lock_guard lock(mutex_);
     for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
       if (slot->busy() || !slot->fits(given, staging)) continue;
-      Placed placed{slot->bound, std::make_shared<int>(0), slot->ours};
+      Placed placed{slot->bound, make_lease(), slot->ours};
       slot->lease = placed.lease;
       slots_.splice(slots_.begin(), slots_, slot);
       return placed;
@@ -147,14 +164,20 @@ Result<PlanEntry::Placed> PlanEntry::place(const std::vector<gpu::Slice>& given,
 }
 
 void PlanEntry::drop(bool stale_only) {
-  Slots dropped;
-  const std::lock_guard lock(mutex_);  // released before the slots go
-  for (auto slot = slots_.begin(); slot != slots_.end();) {
-    const auto next = std::next(slot);
-    if (!slot->busy() && (!stale_only || slot->stale()))
-      dropped.splice(dropped.end(), slots_, slot);
-    slot = next;
+  Slots dropped;  // goes after the lock
+  std::shared_ptr<const gpu::Prepared> prepared;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto slot = slots_.begin(); slot != slots_.end();) {
+      const auto next = std::next(slot);
+      if (!slot->busy() && (!stale_only || slot->stale()))
+        dropped.splice(dropped.end(), slots_, slot);
+      slot = next;
+    }
+    prepared = prepared_;
   }
+  dropped.clear();
+  if (prepared && !stale_only) prepared->drop_scratch();
 }
 
 }  // namespace wgk

@@ -230,6 +230,9 @@ Status Bound::record(WGPUComputePassEncoder pass) const {
   if (!impl_) [[unlikely]]
     return empty_handle("bound call");
   const gpu::Bound& bound = *impl_->bound;
+  if (const gpu::Device& device = *bound.prepared().context().device; device.known_lost())
+      [[unlikely]]
+    return device.check();
   if (bound.needs() != gpu::Needs::kPass) [[unlikely]]
     return needs_more(*impl_, "a compute pass");
   bound.used_outside();
@@ -240,6 +243,9 @@ Status Bound::record(WGPUComputePassEncoder pass) const {
 Status Bound::record(WGPUCommandEncoder encoder) const {
   if (!impl_) return empty_handle("bound call");
   const gpu::Bound& bound = *impl_->bound;
+  if (const gpu::Device& device = *bound.prepared().context().device; device.known_lost())
+      [[unlikely]]
+    return device.check();
   if (bound.needs() == gpu::Needs::kSubmit) return needs_more(*impl_, "one encoder");
   bound.used_outside();
   return bound.record(encoder);

@@ -194,7 +194,9 @@ Result<Kernel> Runtime::load(Package package, const LoadOptions& options) const 
             package.op_id(), package.digest()),
         "use a safe runtime, or say that you trust these bytes");
   }
-  return Kernel(std::make_shared<const Kernel::Impl>(impl_, std::move(package)));
+  const auto kernel = std::make_shared<Kernel::Impl>(impl_, std::move(package));
+  impl_->add_holder(kernel);
+  return Kernel(kernel);
 }
 
 Result<Tensor> Runtime::upload(const HostTensor& data, const UploadOptions& options) const {
@@ -274,22 +276,30 @@ std::optional<Loss> Runtime::lost() const {
 }
 
 Status Runtime::rebuild(WGPUDevice device, WGPUInstance instance) const {
-  SessionRef old = impl_->session();
+  const SessionRef seen = impl_->session();
+  if (impl_->adopted && device == nullptr) {
+    return failure("usage/device", "an adopted device can only be replaced by another one",
+                   "pass the new device");
+  }
+  const std::lock_guard one(impl_->rebuild_mutex);
+  const SessionRef old = impl_->session();
+  // Another thread did it while this one waited for its turn.
+  const bool done = old != seen && old->context.device->check();
+  if (done && (!impl_->adopted || old->context.device->handle() == device)) return {};
   if (impl_->adopted) {
-    if (device == nullptr)
-      return failure("usage/device", "an adopted device can only be replaced by another one",
-                     "pass the new device");
-    const std::lock_guard lock(impl_->mutex);
     impl_->adopted->device = device;
     impl_->adopted->instance = instance;
   }
   auto session = impl_->open_session(old->generation + 1);
   if (!session) return std::unexpected(std::move(session.error()));
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->current = std::move(*session);
+  }
+  old->context.device->mark_lost("the runtime was rebuilt");
   impl_->drop(false);
   old->context.memory->close();
   old->context.pipelines->clear();
-  const std::lock_guard lock(impl_->mutex);
-  impl_->current = std::move(*session);
   return {};
 }
 

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <thread>
+#include <vector>
 
+#include "gpu/device.h"
+#include "runtime/access.h"
 #include "runtime/test_support.h"
 
 namespace wgk {
@@ -130,6 +134,101 @@ TEST_F(Runtimes, KeepTheMemoryCap) {
   EXPECT_EQ(run(kernel, 3), times(x, 3));
 }
 
+TEST_F(Runtimes, TrimGivesIdleCallBuffersBack) {
+  auto runtime = *Runtime::create();
+  const Kernel kernel = *runtime.load(scale_package());
+  const Kernel sums = *runtime.load(testing::accumulate_package(false));
+  const std::vector<float> ones(64, 1.0F);
+  const auto sum = [&] {
+    return sums.call({{"x", HostTensor(ones, {64})}, {"y", HostTensor(ones, {64})}},
+                     {.read_back = true});
+  };
+  for (std::int64_t n = 1; n <= 10; ++n) {
+    const std::vector<float> some = numbers(static_cast<std::size_t>(1000 * n));
+    ASSERT_TRUE(kernel.call({{"x", HostTensor(some, {1000 * n})}}, by(2)));
+  }
+  ASSERT_TRUE(sum());
+  EXPECT_GE(runtime.stats().live_bytes, 440000) << "kept for the next equal calls";
+  EXPECT_GT(runtime.trim(), 440000);
+  EXPECT_LE(runtime.stats().live_bytes, 11 * 16) << "only the uniforms of the plans are left";
+  EXPECT_EQ(runtime.stats().pooled_bytes, 0);
+  EXPECT_EQ(run(kernel, 3), times(x, 3));
+  auto again = sum();
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(*again->at("y").download<float>(), std::vector<float>(64, 2.0F));
+}
+
+TEST_F(Runtimes, IdleCallBuffersMakeRoomUnderTheCap) {
+  // Room for the largest call with its read-back, not for two of them.
+  auto runtime = *Runtime::create({{.memory = {.cap = 200000}}});
+  const Kernel kernel = *runtime.load(scale_package());
+  for (int round = 0; round < 2; ++round) {
+    for (const std::int64_t n : {10000, 9000, 8000}) {
+      const std::vector<float> some = numbers(static_cast<std::size_t>(n));
+      auto result = kernel.call({{"x", HostTensor(some, {n})}}, by(2));
+      ASSERT_TRUE(result) << n << ": " << result.error().to_string();
+      EXPECT_EQ(*result->at("y").download<float>(), times(some, 2));
+    }
+  }
+  EXPECT_LE(runtime.stats().peak_bytes, 200000);
+}
+
+// The uniforms of a new plan are asked for while the plan's own entry is being made.
+TEST_F(Runtimes, UniformsTakeTheRoomOfIdleCalls) {
+  const auto idle_bytes = [this] {
+    auto runtime = *Runtime::create();
+    const Kernel kernel = *runtime.load(scale_package());
+    EXPECT_EQ(run(kernel, 2), times(x, 2));
+    return runtime.stats().live_bytes;
+  }();
+  auto runtime = *Runtime::create({{.memory = {.cap = 100000}}});
+  const Kernel kernel = *runtime.load(scale_package());
+  EXPECT_EQ(run(kernel, 2), times(x, 2));
+  // Nothing is free but what the idle call holds.
+  const Tensor rest = *runtime.empty(
+      DType::f32, {static_cast<std::int64_t>((100000 - runtime.stats().live_bytes) / 4)});
+  EXPECT_GE(runtime.stats().live_bytes, 100000 - 4);
+  const auto prepared =
+      kernel.prepare({.inputs = {{.name = "x", .shape = {50}}}, .args = {{"factor", 3}}});
+  ASSERT_TRUE(prepared) << prepared.error().to_string();
+  EXPECT_LT(runtime.stats().live_bytes, 100000 - idle_bytes / 2);
+}
+
+TEST_F(Runtimes, ARebuildLeavesNothingOnTheOldDevice) {
+  auto runtime = *Runtime::create();
+  const Kernel kernel = *runtime.load(scale_package());
+  EXPECT_EQ(run(kernel, 2), times(x, 2));
+  const std::weak_ptr<gpu::Device> old = context_of(runtime).device;
+  ASSERT_TRUE(runtime.rebuild());
+  EXPECT_TRUE(old.expired()) << "the kernel was not used again";
+  EXPECT_EQ(run(kernel, 2), times(x, 2));
+}
+
+TEST_F(Runtimes, ThreadsThatRebuildAtOnceAgree) {
+  auto runtime = *Runtime::create();
+  const Kernel kernel = *runtime.load(scale_package());
+  wgpuDeviceForceLoss(runtime.device(), WGPUDeviceLostReason_Unknown, {"unplugged", WGPU_STRLEN});
+  ASSERT_TRUE(runtime.lost());
+  std::vector<std::thread> threads;
+  std::vector<std::vector<float>> results(4);
+  for (auto& result : results) {
+    threads.emplace_back([&] {
+      ASSERT_TRUE(runtime.rebuild());
+      auto done = kernel.call({{"x", HostTensor(x, {100})}}, by(2));
+      // A thread that came late may have replaced the device once more.
+      if (done) {
+        result = *done->at("y").download<float>();
+      } else {
+        EXPECT_EQ(done.error().code, "device/lost") << done.error().to_string();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_FALSE(runtime.lost());
+  EXPECT_TRUE(std::ranges::any_of(results, [&](const auto& one) { return one == times(x, 2); }));
+  EXPECT_EQ(run(kernel, 2), times(x, 2));
+}
+
 TEST_F(Runtimes, LossIsAStateAndRebuildRestores) {
   auto runtime = *Runtime::create();
   Kernel kernel = *runtime.load(scale_package());
@@ -150,6 +249,8 @@ TEST_F(Runtimes, LossIsAStateAndRebuildRestores) {
   EXPECT_TRUE(lost(pending.wait()));
   EXPECT_TRUE(lost(kernel.call({{"x", kept}}, by(2))));
   EXPECT_TRUE(lost(bound.submit()));
+  EXPECT_TRUE(lost(bound.record(WGPUCommandEncoder{})));
+  EXPECT_TRUE(lost(bound.record(WGPUComputePassEncoder{})));
   EXPECT_TRUE(lost(kept.download()));
   EXPECT_TRUE(lost(runtime.upload(HostTensor(x, {100}))));
   ASSERT_TRUE(runtime.rebuild());

@@ -60,6 +60,7 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   void add_holder(std::weak_ptr<IdleHolder> holder);
   void drop(bool stale_only);
 
+  std::mutex rebuild_mutex;  // one at a time; also guards the device in `adopted`
   mutable std::mutex mutex;
   SessionRef current;
   std::mutex callback_mutex;

@@ -54,8 +54,14 @@ Status check_range(const Tensor& tensor, std::int64_t first, std::int64_t count)
 
 // Bind groups that kernels keep for this buffer are of no more use.
 Tensor::Impl::~Impl() {
+  if (!runtime || lease || !slice.buffer) return;
+  const bool shared = slice.buffer.use_count() > 1;
   slice = {};
-  if (runtime && !lease) runtime->drop(true);
+  if (!shared) return;
+  try {
+    runtime->drop(true);
+  } catch (...) {  // no host memory to look: the next trim or refused request does
+  }
 }
 
 PlanTensor plan_tensor(std::string port, DType dtype, DType storage, bool packed,
