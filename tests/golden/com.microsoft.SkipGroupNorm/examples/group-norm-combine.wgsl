@@ -29,11 +29,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   if (job >= params.jobs) {
     return;
   }
-  let batch = job / 3u;
-  let group = job % 3u;
   var acc = vec4<f32>();
   for (var i = lane; i < params.entries; i += 64u) {
-    acc = merge(acc, partials[(batch * params.entries + i) * 3u + group]);
+    acc = merge(acc, partials[job * params.entries + i]);
   }
   workgroupBarrier();
   cells[lane] = acc;

@@ -123,7 +123,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   }
 
     if (lane % 256u == 0u && slot < 1u && block * 1u + slot < 3u) {
-      partials[(batch * params.runs + run) * 3u + block * 1u + slot] = acc;
+      partials[(batch * 3u + block * 1u + slot) * params.runs + run] = acc;
     }
   }
 }

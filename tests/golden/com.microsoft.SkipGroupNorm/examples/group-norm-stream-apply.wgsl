@@ -1,4 +1,4 @@
-struct Params { zero: u32, jobs: u32, images: u32, runs: u32, rows: u32, rowsPerRun: u32, imageVectors: u32, entries: u32, epsilon: f32, _pad0: u32, _pad1: u32, _pad2: u32 };
+struct Params { zero: u32, jobs: u32, images: u32, runs: u32, rows: u32, blocks: u32, blocksPerRun: u32, imageVectors: u32, entries: u32, epsilon: f32, _pad0: u32, _pad1: u32 };
 @group(0) @binding(0) var<storage, read> S: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> gamma: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> beta: array<vec2<u32>>;
@@ -66,11 +66,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let column4 = slab * 40u + lane % 8u + 32u;
   const own4 = true;
 
-  let firstRow = run * params.rowsPerRun;
-  let rows = min(params.rowsPerRun, params.rows - firstRow);
   let base = image * params.imageVectors;
   let end = base + params.imageVectors;
-  var index = base + (firstRow + place) * 40u + column0;
+  // From the last block to the first: the statistics read that one last. Only the very last of an image may be short.
+  let firstBlock = run * params.blocksPerRun;
+  var block = min(firstBlock + params.blocksPerRun, params.blocks) - 1u;
+  const blockStep = 1u;
+  let stride = blockStep * 40u;
+  var index = base + (block * 1u + place) * 40u + column0;
   // The first block is on its way while the moments are merged; a place behind the end reads the last vector instead.
   let at0 = min(index + 0u, end - 1u);
   let s0 = S[at0];
@@ -108,18 +111,18 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   for (var slot = lane; slot < 8u; slot += 8u) {
     let group = firstGroup + slot;
     let live = slot < 8u && group < 8u;
-    let from0 = batch * params.entries * 8u + select(0u, group, live);
+    let from0 = (batch * 8u + select(0u, group, live)) * params.entries;
     let head = partials[from0];
     let pivot = head.y + head.z;
     var total = vec2<f32>();
     for (var i = lane % 1u; i < params.entries; i += 1u) {
-      total = add_mean(total, partials[from0 + i * 8u], pivot);
+      total = add_mean(total, partials[from0 + i], pivot);
     }
 
     let mean = pivot + total.y / max(total.x, 1.0);
     var second = vec2<f32>();
     for (var i = lane % 1u; i < params.entries; i += 1u) {
-      second = add_squares(second, partials[from0 + i * 8u], mean);
+      second = add_squares(second, partials[from0 + i], mean);
     }
 
     let acc = constants_of(total.x, mean, second, params.epsilon);
@@ -149,25 +152,25 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let scale4 = gamma4 * vec4<f32>(g4.z);
   let offset4 = fma(vec4<f32>(-g4.y), scale4, beta4);
 
-  if (place + 0u < rows && index + 0u < end) {
-    Y[at0] = pack(silu(fma(part0(s0) - mean0, scale0, offset0)));
-  }
-  if (place + 0u < rows && index + 0u + 8u < end) {
-    Y[at1] = pack(silu(fma(part0(s1) - mean1, scale1, offset1)));
-  }
-  if (place + 0u < rows && index + 0u + 16u < end) {
-    Y[at2] = pack(silu(fma(part0(s2) - mean2, scale2, offset2)));
-  }
-  if (place + 0u < rows && index + 0u + 24u < end) {
-    Y[at3] = pack(silu(fma(part0(s3) - mean3, scale3, offset3)));
-  }
-  if (place + 0u < rows && index + 0u + 32u < end) {
-    Y[at4] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
-  }
-  let fullRows = min(rows, max(params.imageVectors / 40u, firstRow) - firstRow);
-  let blocks = fullRows / 1u;
-  for (var block = 1u; block < blocks; block++) {
-    index += 40u;
+    if (block * 1u + place + 0u < params.rows && index + 0u < end) {
+      Y[index + 0u] = pack(silu(fma(part0(s0) - mean0, scale0, offset0)));
+    }
+    if (block * 1u + place + 0u < params.rows && index + 0u + 8u < end) {
+      Y[index + 0u + 8u] = pack(silu(fma(part0(s1) - mean1, scale1, offset1)));
+    }
+    if (block * 1u + place + 0u < params.rows && index + 0u + 16u < end) {
+      Y[index + 0u + 16u] = pack(silu(fma(part0(s2) - mean2, scale2, offset2)));
+    }
+    if (block * 1u + place + 0u < params.rows && index + 0u + 24u < end) {
+      Y[index + 0u + 24u] = pack(silu(fma(part0(s3) - mean3, scale3, offset3)));
+    }
+    if (block * 1u + place + 0u < params.rows && index + 0u + 32u < end) {
+      Y[index + 0u + 32u] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
+    }
+
+  while (block > firstBlock) {
+    block -= blockStep;
+    index -= stride;
     let s0 = S[index + 0u];
     let s1 = S[index + 0u + 8u];
     let s2 = S[index + 0u + 16u];
@@ -178,34 +181,5 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     Y[index + 0u + 16u] = pack(silu(fma(part0(s2) - mean2, scale2, offset2)));
     Y[index + 0u + 24u] = pack(silu(fma(part0(s3) - mean3, scale3, offset3)));
     Y[index + 0u + 32u] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
-  }
-  let restRow = max(blocks, 1u) * 1u;
-  if (restRow < rows) {
-    index += 40u;
-    let at0 = min(index + 0u, end - 1u);
-    let s0 = S[at0];
-    let at1 = min(index + 0u + 8u, end - 1u);
-    let s1 = S[at1];
-    let at2 = min(index + 0u + 16u, end - 1u);
-    let s2 = S[at2];
-    let at3 = min(index + 0u + 24u, end - 1u);
-    let s3 = S[at3];
-    let at4 = min(index + 0u + 32u, end - 1u);
-    let s4 = S[at4];
-    if (restRow + place + 0u < rows && index + 0u < end) {
-      Y[at0] = pack(silu(fma(part0(s0) - mean0, scale0, offset0)));
-    }
-    if (restRow + place + 0u < rows && index + 0u + 8u < end) {
-      Y[at1] = pack(silu(fma(part0(s1) - mean1, scale1, offset1)));
-    }
-    if (restRow + place + 0u < rows && index + 0u + 16u < end) {
-      Y[at2] = pack(silu(fma(part0(s2) - mean2, scale2, offset2)));
-    }
-    if (restRow + place + 0u < rows && index + 0u + 24u < end) {
-      Y[at3] = pack(silu(fma(part0(s3) - mean3, scale3, offset3)));
-    }
-    if (restRow + place + 0u < rows && index + 0u + 32u < end) {
-      Y[at4] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
-    }
   }
 }

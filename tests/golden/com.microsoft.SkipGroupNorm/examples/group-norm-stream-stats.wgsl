@@ -1,4 +1,4 @@
-struct Params { zero: u32, jobs: u32, runs: u32, rows: u32, rowsPerRun: u32, imageVectors: u32, entries: u32, _pad0: u32 };
+struct Params { zero: u32, jobs: u32, runs: u32, rows: u32, blocksPerRun: u32, imageVectors: u32, entries: u32, _pad0: u32 };
 @group(0) @binding(0) var<storage, read> X: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> skip: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
@@ -63,8 +63,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let column4 = slab * 40u + lane % 8u + 32u;
   const own4 = true;
 
-  let firstRow = run * params.rowsPerRun;
-  let rows = min(params.rowsPerRun, params.rows - firstRow);
   let base = image * params.imageVectors;
   var pivot0 = vec4<f32>();
   var rest0 = vec4<f32>();
@@ -105,10 +103,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
 
   // Whole blocks of 2 rows per lane. The blocks of a lane are equal in size, so the weights of the merge follow from the block number.
-  let fullRows = min(rows, max(params.imageVectors / 40u, firstRow) - firstRow);
-  let blocks = fullRows / 2u;
-  var index = base + (firstRow + place) * 40u + column0;
+  let wholeBlocks = min(params.rows, params.imageVectors / 40u) / 2u;
+  let firstBlock = run * params.blocksPerRun;
+  let blocks = min(params.blocksPerRun, max(wholeBlocks, firstBlock) - firstBlock);
+  const blockStep = 1u;
+  let restRow = (firstBlock + blocks * blockStep) * 2u;
+  let stride = blockStep * 80u;
+  var index = base + (firstBlock * 2u + place) * 40u + column0;
   let end = base + params.imageVectors;
+  let holdsRest = restRow < params.rows && blocks < params.blocksPerRun;
   for (var block = 0u; block < blocks; block++) {
     let x0 = X[index + 0u];
 
@@ -227,7 +230,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       rest4 = fma(delta4, vec4<f32>(weight), rest4);
       squares4 = fma(delta4 * delta4, vec4<f32>(before), squares4 + apart4);
     }
-    index += 80u;
+    index += stride;
   }
   var count0 = f32(blocks * 2u);
   var count1 = f32(blocks * 2u);
@@ -235,46 +238,45 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var count3 = f32(blocks * 2u);
   var count4 = f32(blocks * 2u);
   // What is left over, in one more block; a place behind the end reads the last vector, which does not count.
-  let restRow = blocks * 2u;
-  if (restRow < rows) {
+  if (holdsRest) {
     let at0 = min(index + 0u, end - 1u);
-    let valid0 = restRow + place + 0u < rows && index + 0u < end;
+    let valid0 = restRow + place + 0u < params.rows && index + 0u < end;
     let x0 = X[at0];
 
     let at1 = min(index + 0u + 8u, end - 1u);
-    let valid1 = restRow + place + 0u < rows && index + 0u + 8u < end;
+    let valid1 = restRow + place + 0u < params.rows && index + 0u + 8u < end;
     let x1 = X[at1];
 
     let at2 = min(index + 0u + 16u, end - 1u);
-    let valid2 = restRow + place + 0u < rows && index + 0u + 16u < end;
+    let valid2 = restRow + place + 0u < params.rows && index + 0u + 16u < end;
     let x2 = X[at2];
 
     let at3 = min(index + 0u + 24u, end - 1u);
-    let valid3 = restRow + place + 0u < rows && index + 0u + 24u < end;
+    let valid3 = restRow + place + 0u < params.rows && index + 0u + 24u < end;
     let x3 = X[at3];
 
     let at4 = min(index + 0u + 32u, end - 1u);
-    let valid4 = restRow + place + 0u < rows && index + 0u + 32u < end;
+    let valid4 = restRow + place + 0u < params.rows && index + 0u + 32u < end;
     let x4 = X[at4];
 
     let at5 = min(index + 40u, end - 1u);
-    let valid5 = restRow + place + 1u < rows && index + 40u < end;
+    let valid5 = restRow + place + 1u < params.rows && index + 40u < end;
     let x5 = X[at5];
 
     let at6 = min(index + 40u + 8u, end - 1u);
-    let valid6 = restRow + place + 1u < rows && index + 40u + 8u < end;
+    let valid6 = restRow + place + 1u < params.rows && index + 40u + 8u < end;
     let x6 = X[at6];
 
     let at7 = min(index + 40u + 16u, end - 1u);
-    let valid7 = restRow + place + 1u < rows && index + 40u + 16u < end;
+    let valid7 = restRow + place + 1u < params.rows && index + 40u + 16u < end;
     let x7 = X[at7];
 
     let at8 = min(index + 40u + 24u, end - 1u);
-    let valid8 = restRow + place + 1u < rows && index + 40u + 24u < end;
+    let valid8 = restRow + place + 1u < params.rows && index + 40u + 24u < end;
     let x8 = X[at8];
 
     let at9 = min(index + 40u + 32u, end - 1u);
-    let valid9 = restRow + place + 1u < rows && index + 40u + 32u < end;
+    let valid9 = restRow + place + 1u < params.rows && index + 40u + 32u < end;
     let x9 = X[at9];
 
     let s0 = pack(part0(x0) + skip0 + bias0);
@@ -566,7 +568,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
     let acc = partial_of(total.x, mean, second);
     if (lane % 1u == 0u && slot < 8u && group < 8u) {
-      partials[(batch * params.entries + run) * 8u + group] = acc;
+      partials[(batch * 8u + group) * params.entries + run] = acc;
     }
   }
 }

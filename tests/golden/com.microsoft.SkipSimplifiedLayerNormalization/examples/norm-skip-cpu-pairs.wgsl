@@ -1,22 +1,11 @@
+enable f16;
 enable subgroups;
-fn unpack_halves2(words: u32) -> vec2<f32> {
-  let high = vec2<u32>(words << 16u, words);
-  let magnitude = (high & vec2<u32>(0x7fff0000u)) >> vec2<u32>(3u);
-  // Zeros and subnormals go through a subtraction: float32 subnormals, which devices may flush, never occur.
-  let small = bitcast<vec2<u32>>(bitcast<vec2<f32>>(magnitude + vec2<u32>(0x38800000u)) - 6.103515625e-05);
-  let finite = select(magnitude + vec2<u32>(0x38000000u), small, magnitude < vec2<u32>(0x00800000u));
-  let value = select(finite, magnitude | vec2<u32>(0x7f800000u), magnitude >= vec2<u32>(0x0f800000u));
-  return bitcast<vec2<f32>>(value | (high & vec2<u32>(0x80000000u)));
+fn unpack_halves2(word: u32) -> vec2<f32> {
+  return vec2<f32>(bitcast<vec2<f16>>(word));
 }
 
 fn unpack_halves4(words: vec2<u32>) -> vec4<f32> {
-  let high = vec4<u32>(words.x << 16u, words.x, words.y << 16u, words.y);
-  let magnitude = (high & vec4<u32>(0x7fff0000u)) >> vec4<u32>(3u);
-  // Zeros and subnormals go through a subtraction: float32 subnormals, which devices may flush, never occur.
-  let small = bitcast<vec4<u32>>(bitcast<vec4<f32>>(magnitude + vec4<u32>(0x38800000u)) - 6.103515625e-05);
-  let finite = select(magnitude + vec4<u32>(0x38000000u), small, magnitude < vec4<u32>(0x00800000u));
-  let value = select(finite, magnitude | vec4<u32>(0x7f800000u), magnitude >= vec4<u32>(0x0f800000u));
-  return bitcast<vec4<f32>>(value | (high & vec4<u32>(0x80000000u)));
+  return vec4<f32>(bitcast<vec4<f16>>(words));
 }
 
 fn pack_halves2(values: vec2<f32>) -> u32 {

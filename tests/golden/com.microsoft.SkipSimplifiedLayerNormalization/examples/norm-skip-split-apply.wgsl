@@ -21,7 +21,7 @@ struct Params { rows: u32, hidden: u32, epsilon: f32, _pad0: u32 };
 @group(0) @binding(4) var<storage, read> partials: array<f32>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-var<workgroup> row_sum_slots: array<f32, 4>;
+var<workgroup> row_sum_slots: array<f32, 8>;
 
 fn row_sum(value: f32, subgroup: u32, subgroups: u32) -> f32 {
   let part = subgroupAdd(value);
@@ -39,12 +39,12 @@ fn row_sum(value: f32, subgroup: u32, subgroups: u32) -> f32 {
 const width = 32768u;
 const epsilon = f32(0.00001);
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(512)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32,
         @builtin(num_subgroups) subgroups: u32, @builtin(subgroup_invocation_id) subgroup_lane: u32) {
-  let first = group.x * 256u;
+  let first = group.x * 512u;
   let start = group.y * width;
-  let partials_start = group.y * 128u;
+  let partials_start = group.y * 64u;
 
   let i0 = first + lane + 0u;
   let x0 = x[start + i0];
@@ -52,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let gamma0 = gamma[i0];
 
   var part_sum = 0.0;
-  for (var i = lane; i < 128u; i += 256u) {
+  for (var i = lane; i < 64u; i += 512u) {
     part_sum += partials[partials_start + i];
   }
   let square_sum = row_sum(part_sum, subgroup, subgroups);

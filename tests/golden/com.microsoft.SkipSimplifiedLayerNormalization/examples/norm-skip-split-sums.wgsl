@@ -19,7 +19,7 @@ struct Params { rows: u32, hidden: u32, epsilon: f32, _pad0: u32 };
 @group(0) @binding(2) var<storage, read_write> partials: array<f32>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-var<workgroup> slice_sum_slots: array<f32, 4>;
+var<workgroup> slice_sum_slots: array<f32, 8>;
 
 fn slice_sum(value: f32, subgroup: u32, subgroups: u32) -> f32 {
   let part = subgroupAdd(value);
@@ -36,10 +36,10 @@ fn slice_sum(value: f32, subgroup: u32, subgroups: u32) -> f32 {
 
 const width = 32768u;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(512)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32,
         @builtin(num_subgroups) subgroups: u32) {
-  let first = group.x * 256u;
+  let first = group.x * 512u;
   let start = group.y * width;
 
   var squares = vec4<f32>();
@@ -51,6 +51,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   squares += s00 * s00;
   let sum = slice_sum(added(squares), subgroup, subgroups);
   if (lane == 0u) {
-    partials[group.y * 128u + group.x] = sum;
+    partials[group.y * 64u + group.x] = sum;
   }
 }

@@ -5,6 +5,8 @@ diagnostic(off, subgroup_uniformity);
 
 
 
+
+
 struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limit: u32, layouts: u32, blocks: u32, columns: u32, scale: f32, masked: f32, tail_start: u32, _pad0: u32 };
 @group(0) @binding(0) var<storage, read> query: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> past_key: array<vec4<u32>>;
@@ -19,13 +21,14 @@ struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limi
 const kUnset: f32 = -1.0e30;
 
 fn item_span(item: u32) -> vec2<u32> {
+  // Both are asked for at once.
+  let total = total_length[0];
+  let length = lengths[item];
   let sequence = i32(params.sequence);
   let limit = i32(params.limit);
-  if (total_length[0] == sequence) {
-    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
-  }
-  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
-  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+  let live = max(clamp(length, 0, limit), min(sequence, limit));
+  let prompt = vec2<u32>(0u, u32(clamp(length, 0, min(sequence, limit))));
+  return select(vec2<u32>(u32(max(live - sequence, 0)), u32(live)), prompt, total == sequence);
 }
 
 fn load_query(octet: u32) -> mat2x4<f32> {

@@ -8,6 +8,8 @@ enable chromium_disable_uniformity_analysis;
 
 
 
+
+
 struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limit: u32, layouts: u32, blocks: u32, columns: u32, scale: f32, masked: f32, tail_start: u32, _pad0: u32 };
 @group(0) @binding(0) var<storage, read> query: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> past_key: array<vec4<u32>>;
@@ -20,15 +22,18 @@ struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limi
 @group(0) @binding(8) var<uniform> params: Params;
 
 const kUnset: f32 = -1.0e30;
+const kMasked: f32 = -2.0e30;
+const kNowhere: u32 = 0xffffffffu;
 
 fn item_span(item: u32) -> vec2<u32> {
+  // Both are asked for at once.
+  let total = total_length[0];
+  let length = lengths[item];
   let sequence = i32(params.sequence);
   let limit = i32(params.limit);
-  if (total_length[0] == sequence) {
-    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
-  }
-  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
-  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+  let live = max(clamp(length, 0, limit), min(sequence, limit));
+  let prompt = vec2<u32>(0u, u32(clamp(length, 0, min(sequence, limit))));
+  return select(vec2<u32>(u32(max(live - sequence, 0)), u32(live)), prompt, total == sequence);
 }
 
 var<workgroup> live_bits: array<atomic<u32>, 2>;
@@ -48,50 +53,66 @@ fn listed_bits(word: u32) -> u32 {
   return atomicLoad(&live_bits[0u + word]) | atomicLoad(&live_bits[1u + word]);
 }
 
+// The lists of the sources, and of each the entry that is this lane's first: asked for all at once.
+struct AskedLists {
+  layout0: u32,
+  begin0: i32,
+  stop0: i32,
+  column0: i32,
+  layout1: u32,
+  begin1: i32,
+  stop1: i32,
+  column1: i32,
+};
+
+fn ask_lists(lane: u32, head: u32, first_row: u32) -> AskedLists {
+  var asked: AskedLists;
+  let row0 = min(first_row, params.blocks - 1u);
+  asked.layout0 = (head) % params.layouts;
+  asked.begin0 = clamp(block_rows[asked.layout0 * (params.blocks + 1u) + row0], 0, i32(params.columns));
+  asked.stop0 = clamp(block_rows[asked.layout0 * (params.blocks + 1u) + row0 + 1u], 0, i32(params.columns));
+  let row1 = min(first_row + 1u, params.blocks - 1u);
+  asked.layout1 = (head) % params.layouts;
+  asked.begin1 = clamp(block_rows[asked.layout1 * (params.blocks + 1u) + row1], 0, i32(params.columns));
+  asked.stop1 = clamp(block_rows[asked.layout1 * (params.blocks + 1u) + row1 + 1u], 0, i32(params.columns));
+  // Lanes beyond the list have no use for theirs.
+  let at0 = u32(asked.begin0) + lane;
+  asked.column0 = block_columns[asked.layout0 * params.columns + select(0u, at0, at0 < u32(asked.stop0))];
+  // Lanes beyond the list have no use for theirs.
+  let at1 = u32(asked.begin1) + lane;
+  asked.column1 = block_columns[asked.layout1 * params.columns + select(0u, at1, at1 < u32(asked.stop1))];
+  return asked;
+}
+
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
-fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
+fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, end: u32) -> u32 {
   for (var i = lane; i < 2u; i += 128u) {
     atomicStore(&live_bits[i], 0u);
   }
-  // All lists are asked for at once.
-  let row0 = min(first_row, params.blocks - 1u);
-  let mask_row0 = (head) % params.layouts;
-  let begin0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0], 0, i32(params.columns));
-  let stop0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0 + 1u], 0, i32(params.columns));
-  let row1 = min(first_row + 1u, params.blocks - 1u);
-  let mask_row1 = (head) % params.layouts;
-  let begin1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + row1], 0, i32(params.columns));
-  let stop1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + row1 + 1u], 0, i32(params.columns));
-  var column0 = -1;
-  if (begin0 + i32(lane) < stop0) {
-    column0 = block_columns[mask_row0 * params.columns + u32(begin0) + lane];
-  }
-  var column1 = -1;
-  if (begin1 + i32(lane) < stop1) {
-    column1 = block_columns[mask_row1 * params.columns + u32(begin1) + lane];
-  }
   workgroupBarrier();
   {
-    let last = i32(min(row0, (end - 1u) / 16u));
-    for (var i = begin0 + i32(lane); i < stop0; i += 128) {
-      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 32u)) {
-        let bit = u32(column0) - start;
+    let last = i32(min(min(first_row, params.blocks - 1u), (end - 1u) / 16u));
+    var column = asked.column0;
+    for (var i = asked.begin0 + i32(lane); i < asked.stop0; i += 128) {
+      if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
+        let bit = u32(column) - start;
         atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 128 < stop0) {
-        column0 = block_columns[mask_row0 * params.columns + u32(i + 128)];
+      if (i + 128 < asked.stop0) {
+        column = block_columns[asked.layout0 * params.columns + u32(i + 128)];
       }
     }
   }
   {
-    let last = i32(min(row1, (end - 1u) / 16u));
-    for (var i = begin1 + i32(lane); i < stop1; i += 128) {
-      if (column1 >= i32(start) && column1 <= last && column1 < i32(start + 32u)) {
-        let bit = u32(column1) - start;
+    let last = i32(min(min(first_row + 1u, params.blocks - 1u), (end - 1u) / 16u));
+    var column = asked.column1;
+    for (var i = asked.begin1 + i32(lane); i < asked.stop1; i += 128) {
+      if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
+        let bit = u32(column) - start;
         atomicOr(&live_bits[1u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 128 < stop1) {
-        column1 = block_columns[mask_row1 * params.columns + u32(i + 128)];
+      if (i + 128 < asked.stop1) {
+        column = block_columns[asked.layout1 * params.columns + u32(i + 128)];
       }
     }
   }
@@ -126,6 +147,10 @@ fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) 
   return workgroupUniformLoad(&live_keys);
 }
 
+fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
+  return list_asked_blocks(lane, ask_lists(lane, head, first_row), first_row, start, end);
+}
+
 fn store_output(octet: u32, value: mat2x4<f32>) {
   output[2u * octet] = bitcast<vec4<u32>>(value[0]);
   output[2u * octet + 1u] = bitcast<vec4<u32>>(value[1]);
@@ -136,7 +161,7 @@ fn load_query(octet: u32) -> mat2x4<f32> {
 }
 
 
-var<workgroup> pool: array<vec4<u32>, 640>;
+var<workgroup> pool: array<vec4<u32>, 544>;
 var<workgroup> row_factor: array<f32, 32>;
 var<workgroup> rescale_votes: array<atomic<u32>, 2>;
 
@@ -177,6 +202,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let end = min(last, span.y);
   let cache_head = (item * 2u + kv_head) * params.capacity * 1u;
   let block_row = base / 16u;
+  let asked = ask_lists(lane, first_head, block_row);
 
   // The row that this lane takes through the softmax, with 4 lane(s) a row.
   // Remainders where the value is in range anyway: they let Tint prove indices, so that safe mode needs no bounds checks in the loops.
@@ -187,7 +213,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let head = first_head + row / 32u;
   let exists = position >= first && position < last;
   let source = row / 32u * 2u + row % 32u / 16u;
-  let score_row = 288u + row * 11u;
+  let score_row = 192u + row * 11u;
+
 
   // The query tile, rotated and rounded, goes through the pool into fragments.
   let whole = first == base && last == base + 32u;
@@ -224,166 +251,206 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
   workgroupBarrier();
 
+  var at_key0 = kNowhere;
+  var at_value0 = kNowhere;
   var next_key0_0: vec4<u32>;
   var next_value0_0: vec4<u32>;
   var next_key0_1: vec4<u32>;
   var next_value0_1: vec4<u32>;
+  let words_at = score_row + row_lane * 2u;
+  let stop_row = select(0u, min(position + 1u, end), exists);
 
   let windows = select(min((end - 1u) / 16u, params.blocks - 1u) / 32u + 1u, 0u, first >= end);
   for (var window = windows; window > 0u; window--) {
-    let keys = list_live_blocks(lane, first_head, block_row, (window - 1u) * 32u, end);
+    let keys = list_asked_blocks(lane, asked, block_row, (window - 1u) * 32u, end);
     let tiles = (keys + 31u) / 32u;
     if (tiles > 0u) {
       {
-        let i = lane + 0u;
-        let octet = i % 1u;
-        let key_at = key_position((tiles - 1u) * 32u + i / 1u, keys);
-        if (key_at < end && i < 32u) {
-          let at = 2u * (cache_head + key_at * 1u + octet);
-          next_key0_0 = past_key[at + 0u];
-          next_value0_0 = past_value[at + 0u];
-          next_key0_1 = past_key[at + 1u];
-          next_value0_1 = past_value[at + 1u];
-        } else {
-          next_key0_0 = vec4<u32>();
-          next_value0_0 = vec4<u32>();
-          next_key0_1 = vec4<u32>();
-          next_value0_1 = vec4<u32>();
-        }
+        let slot = lane + 0u;
+        let octet = slot % 1u;
+        let key_at = key_position((tiles - 1u) * 32u + slot / 1u, keys);
+        at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + octet), key_at < end && slot < 32u);
       }
-    if (lane + 0u < 32u) {
-      let staged_row = (lane + 0u) / 1u;
-      let octet = (lane + 0u) % 1u;
-      let value_region = (tiles - 1u) % 2u * 96u;
-    pool[192u + staged_row * 3u + (octet) * 2u + 0u] = next_key0_0;
-    pool[192u + staged_row * 3u + (octet) * 2u + 1u] = next_key0_1;
-    pool[value_region + staged_row * 3u + (octet) * 2u + 0u] = next_value0_0;
-    pool[value_region + staged_row * 3u + (octet) * 2u + 1u] = next_value0_1;
-}
-}
-    workgroupBarrier();
-    for (var tile = tiles; tile > 0u; tile--) {
-      let t = tile - 1u;
-      // Scores of this tile.
-      for (var own = 0u; own < 4u; own++) {
-        let k = own;
-        var s0 = subgroup_matrix_result<f32, 8, 8>();
-        let at = 192u + k * 24u;
-        {
-          let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at + 0u, 3u);
-          s0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s0);
-        }
-        subgroupMatrixStore<row_major>(&pool, 288u + (fragment_row + 0u) * 11u + k * 2u, s0, 11u);
-      }
-      workgroupBarrier();
-
-      if (t > 0u) {
       {
-        let i = lane + 0u;
-        let octet = i % 1u;
-        let key_at = key_position((t - 1u) * 32u + i / 1u, keys);
-        if (key_at < end && i < 32u) {
-          let at = 2u * (cache_head + key_at * 1u + octet);
-          next_key0_0 = past_key[at + 0u];
-          next_value0_0 = past_value[at + 0u];
-          next_key0_1 = past_key[at + 1u];
-          next_value0_1 = past_value[at + 1u];
-        } else {
-          next_key0_0 = vec4<u32>();
-          next_value0_0 = vec4<u32>();
-          next_key0_1 = vec4<u32>();
-          next_value0_1 = vec4<u32>();
-        }
+        let at = select(at_key0, 0u, at_key0 == kNowhere);
+        next_key0_0 = past_key[at + 0u];
+        next_key0_1 = past_key[at + 1u];
       }
+      if (lane + 0u < 32u) {
+        let staged_row = (lane + 0u) / 1u;
+        let octet = (lane + 0u) % 1u;
+    pool[96u + staged_row * 3u + (octet) * 2u + 0u] = next_key0_0;
+    pool[96u + staged_row * 3u + (octet) * 2u + 1u] = next_key0_1;
 }
-      // Softmax of this lane's part of its row: words row_lane * 2 and on.
-      if (lane == 0u) {
-        atomicStore(&rescale_votes[(t + 1u) % 2u], 0u);
+workgroupBarrier();
+      // Round i multiplies the weights of tile i with its values and the queries with the keys of tile i - 1, while tiles i - 1 (values) and
+      // i - 2 (keys) are on their way; then scores become weights.
+      for (var i = tiles; ; i--) {
+        at_value0 = at_key0;
+      {
+        let slot = lane + 0u;
+        let octet = slot % 1u;
+        let key_at = key_position((i - 2u) * 32u + slot / 1u, select(0u, keys, i > 1u));
+        at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + octet), key_at < end && slot < 32u);
       }
-      let words_at = score_row + row_lane * 2u;
-      let key_at = t * 32u + row_lane * 8u;
-      for (var i = 0u; i < 8u; i += 8u) {
-        // Keys of one block that this row may see; the others get a score that weighs nothing.
-        var allowed = 0u;
-        if (exists && key_at + i < keys) {
-          let entry = live_list[(key_at + i) / 16u];
-          let start = live_block(entry) * 16u + (key_at + i) % 16u;
-          if (live_for(entry, source) && start <= position) {
-            allowed = min(min(position + 1u, end) - min(start, end), 8u);
+      {
+        let at = select(at_value0, 0u, at_value0 == kNowhere);
+        next_value0_0 = past_value[at + 0u];
+        next_value0_1 = past_value[at + 1u];
+      }
+      {
+        let at = select(at_key0, 0u, at_key0 == kNowhere);
+        next_key0_0 = past_key[at + 0u];
+        next_key0_1 = past_key[at + 1u];
+      }
+if (i < tiles && atomicLoad(&rescale_votes[i % 2u]) != 0u) {
+          // Rare: some rows have a new maximum. Their output fragments go through the free part of their score rows.
+          subgroupMatrixStore<row_major>(&pool, 200u + (fragment_row + 0u) * 11u, o0_0, 11u);
+          workgroupBarrier();
+          for (var word = row_lane; word < 2u; word += 4u) {
+            let at = score_row + 8u + word;
+            pool[at] = bitcast<vec4<u32>>(bitcast<vec4<f32>>(pool[at]) * row_factor[row]);
           }
+          workgroupBarrier();
+          o0_0 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, row_major>(&pool, 200u + (fragment_row + 0u) * 11u, 11u);
+          workgroupBarrier();
         }
-        for (var j = allowed; j < 8u; j++) {
-          pool[words_at + (i + j) / 4u][(i + j) % 4u] = bitcast<u32>(params.masked);
-        }
-      }
-      // All scores are in registers before a lane of the row writes a weight over them.
-      var top4 = vec4<f32>(kUnset);
-      let x0 = bitcast<vec4<f32>>(pool[words_at + 0u]) * params.scale;
-      top4 = max(top4, x0);
-      let x1 = bitcast<vec4<f32>>(pool[words_at + 1u]) * params.scale;
-      top4 = max(top4, x1);
-      var top = max(max(top4.x, top4.y), max(top4.z, top4.w));
-      top = max(top, subgroupShuffleXor(top, 1u));
-      top = max(top, subgroupShuffleXor(top, 2u));
-      var factor = 1.0;
-      if (top > row_max + 10.0) {
-        if (row_max > kUnset) {
-          factor = exp2(row_max - top);
-          row_sum *= factor;
-          atomicStore(&rescale_votes[t % 2u], 1u);
-        }
-        row_max = top;
-      }
-      if (row_lane == 0u) {
-        row_factor[row] = factor;
-      }
-      var sum4 = vec4<f32>();
-      {
-        let low = exp2(x0 - row_max);
-        let high = exp2(x1 - row_max);
-        sum4 += low + high;
-        pool[words_at + 0u] = bitcast<vec4<u32>>(low);
-        pool[words_at + 1u] = bitcast<vec4<u32>>(high);
-      }
-      row_sum += (sum4.x + sum4.y) + (sum4.z + sum4.w);
-      if (t > 0u) {
-    if (lane + 0u < 32u) {
-      let staged_row = (lane + 0u) / 1u;
-      let octet = (lane + 0u) % 1u;
-      let value_region = (t - 1u) % 2u * 96u;
-    pool[192u + staged_row * 3u + (octet) * 2u + 0u] = next_key0_0;
-    pool[192u + staged_row * 3u + (octet) * 2u + 1u] = next_key0_1;
-    pool[value_region + staged_row * 3u + (octet) * 2u + 0u] = next_value0_0;
-    pool[value_region + staged_row * 3u + (octet) * 2u + 1u] = next_value0_1;
-}
-}
-      workgroupBarrier();
 
-      if (atomicLoad(&rescale_votes[t % 2u]) != 0u) {
-        // Rare: some rows have a new maximum. Their output fragments go through the free part of their score rows.
-        subgroupMatrixStore<row_major>(&pool, 296u + (fragment_row + 0u) * 11u, o0_0, 11u);
-        workgroupBarrier();
-        for (var word = row_lane; word < 2u; word += 4u) {
-          let at = score_row + 8u + word;
-          pool[at] = bitcast<vec4<u32>>(bitcast<vec4<f32>>(pool[at]) * row_factor[row]);
-        }
-        workgroupBarrier();
-        o0_0 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, row_major>(&pool, 296u + (fragment_row + 0u) * 11u, 11u);
-        workgroupBarrier();
-      }
-
-      // Weights times values.
-      for (var k = 0u; k < 4u; k++) {
-        let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 288u + (fragment_row + 0u) * 11u + k * 2u, 11u);
-        let at = t % 2u * 96u + k * 24u;
+        // Weights times values.
+        if (i < tiles) {
         {
-          let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
-          o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 0u * 2u, 11u);
+          let at = 0u * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
+          }
+}
+        {
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 1u * 2u, 11u);
+          let at = 1u * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
+          }
+}
+        {
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 2u * 2u, 11u);
+          let at = 2u * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
+          }
+}
+        {
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 3u * 2u, 11u);
+          let at = 3u * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
+          }
+}
         }
+        if (i == 0u) {
+          break;
+        }
+
+        // Scores of the next tile.
+          var s0_0 = subgroup_matrix_result<f32, 8, 8>();
+          let at_s0_ = 96u + (0u) * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s0_ + 0u, 3u);
+            s0_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s0_0);
+          }
+          var s1_0 = subgroup_matrix_result<f32, 8, 8>();
+          let at_s1_ = 96u + (1u) * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s1_ + 0u, 3u);
+            s1_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s1_0);
+          }
+          var s2_0 = subgroup_matrix_result<f32, 8, 8>();
+          let at_s2_ = 96u + (2u) * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s2_ + 0u, 3u);
+            s2_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s2_0);
+          }
+          var s3_0 = subgroup_matrix_result<f32, 8, 8>();
+          let at_s3_ = 96u + (3u) * 24u;
+          {
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s3_ + 0u, 3u);
+            s3_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s3_0);
+          }
+          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (0u) * 2u, s0_0, 11u);
+          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (1u) * 2u, s1_0, 11u);
+          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (2u) * 2u, s2_0, 11u);
+          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (3u) * 2u, s3_0, 11u);
+        workgroupBarrier();
+
+        // Softmax of this lane's part of its row: words row_lane * 2 and on.
+        var x0 = bitcast<vec4<f32>>(pool[words_at + 0u]) * params.scale;
+        var x1 = bitcast<vec4<f32>>(pool[words_at + 1u]) * params.scale;
+        // Of each run of keys, which are of one block, this row may see `allowed`; the others get a score that weighs nothing.
+        let key_at = (i - 1u) * 32u + row_lane * 8u;
+        let entry0 = live_list[(key_at + 0u) / 16u % 32u];
+        let start0 = live_block(entry0) * 16u + (key_at + 0u) % 16u;
+        let allowed0 = select(0u, min(max(stop_row, start0) - start0, 8u), key_at + 0u < keys && live_for(entry0, source));
+        if (allowed0 < 8u) {
+          x0 = select(vec4<f32>(kMasked), x0, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed0));
+          x1 = select(vec4<f32>(kMasked), x1, vec4<u32>(4u, 5u, 6u, 7u) < vec4<u32>(allowed0));
+        }
+        var top4 = x0;
+        top4 = max(top4, x1);
+        // The lanes of a row share its maximum: none writes a weight before all have read their scores.
+        var top = max(max(top4.x, top4.y), max(top4.z, top4.w));
+        top = max(top, subgroupShuffleXor(top, 1u));
+        top = max(top, subgroupShuffleXor(top, 2u));
+        top = max(top, kUnset);
+        var factor = 1.0;
+        if (top > row_max + 15.0) {
+          // Room above the maximum: a row's first tile may hold few of its keys.
+          top += 2.0;
+          if (row_max > kUnset) {
+            factor = exp2(row_max - top);
+            row_sum *= factor;
+            atomicStore(&rescale_votes[(i + 1u) % 2u], 1u);
+          }
+          row_max = top;
+        }
+        if (row_lane == 0u) {
+          row_factor[row] = factor;
+        }
+        var sum4 = vec4<f32>();
+        {
+          let low = exp2(x0 - row_max);
+          let high = exp2(x1 - row_max);
+          sum4 += low + high;
+          pool[words_at + 0u] = bitcast<vec4<u32>>(low);
+          pool[words_at + 1u] = bitcast<vec4<u32>>(high);
+        }
+        row_sum += (sum4.x + sum4.y) + (sum4.z + sum4.w);
+        if (lane == 0u) {
+          atomicStore(&rescale_votes[i % 2u], 0u);
+        }
+      if (lane + 0u < 32u) {
+        let staged_row = (lane + 0u) / 1u;
+        let octet = (lane + 0u) % 1u;
+    pool[96u + staged_row * 3u + (octet) * 2u + 0u] = next_key0_0;
+    pool[96u + staged_row * 3u + (octet) * 2u + 1u] = next_key0_1;
+}
+      if (lane + 0u < 32u) {
+        next_value0_0 = select(next_value0_0, vec4<u32>(), vec4<bool>(at_value0 == kNowhere));
+        next_value0_1 = select(next_value0_1, vec4<u32>(), vec4<bool>(at_value0 == kNowhere));
+        let staged_row = (lane + 0u) / 1u;
+        let octet = (lane + 0u) % 1u;
+    pool[0u + staged_row * 3u + (octet) * 2u + 0u] = next_value0_0;
+    pool[0u + staged_row * 3u + (octet) * 2u + 1u] = next_value0_1;
+}
+workgroupBarrier();
       }
     }
     workgroupBarrier();
   }
+
 
   // Outputs leave through the score rows, 32 columns at a time.
   row_sum += subgroupShuffleXor(row_sum, 1u);
@@ -391,7 +458,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   if (row_lane == 0u) {
     row_factor[row] = select(0.0, 1.0 / row_sum, row_sum > 0.0);
   }
-  subgroupMatrixStore<row_major>(&pool, 288u + (fragment_row + 0u) * 11u + 0u, o0_0, 11u);
+  subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 0u, o0_0, 11u);
   workgroupBarrier();
   for (var i = lane; i < 32u; i += 128u) {
     let out_row = i / 1u;
@@ -399,7 +466,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let out_position = base + out_row % 32u;
     let out_head = first_head + out_row / 32u;
     if (out_position >= first && out_position < last && octet < 1u) {
-      let at = 288u + out_row * 11u + i % 1u * 2u;
+      let at = 192u + out_row * 11u + i % 1u * 2u;
       store_output(((item * params.sequence + out_position - past) * 2u + out_head) * 1u + octet,
                    mat2x4<f32>(bitcast<vec4<f32>>(pool[at]), bitcast<vec4<f32>>(pool[at + 1u])) * row_factor[out_row]);
     }

@@ -3,6 +3,8 @@
 
 
 
+
+
 struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limit: u32, layouts: u32, blocks: u32, columns: u32, scale: f32, masked: f32, tail_start: u32, _pad0: u32 };
 @group(0) @binding(0) var<storage, read> query: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> past_key: array<vec4<u32>>;
@@ -18,13 +20,14 @@ const kMasked: f32 = -3.0e38;
 const kLowest: f32 = -1.0e38;
 
 fn item_span(item: u32) -> vec2<u32> {
+  // Both are asked for at once.
+  let total = total_length[0];
+  let length = lengths[item];
   let sequence = i32(params.sequence);
   let limit = i32(params.limit);
-  if (total_length[0] == sequence) {
-    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
-  }
-  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
-  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+  let live = max(clamp(length, 0, limit), min(sequence, limit));
+  let prompt = vec2<u32>(0u, u32(clamp(length, 0, min(sequence, limit))));
+  return select(vec2<u32>(u32(max(live - sequence, 0)), u32(live)), prompt, total == sequence);
 }
 
 var<workgroup> live_bits: array<atomic<u32>, 1>;
@@ -44,30 +47,42 @@ fn listed_bits(word: u32) -> u32 {
   return atomicLoad(&live_bits[0u + word]);
 }
 
+// The lists of the sources, and of each the entry that is this lane's first: asked for all at once.
+struct AskedLists {
+  layout0: u32,
+  begin0: i32,
+  stop0: i32,
+  column0: i32,
+};
+
+fn ask_lists(lane: u32, head: u32, first_row: u32) -> AskedLists {
+  var asked: AskedLists;
+  let row0 = min(first_row, params.blocks - 1u);
+  asked.layout0 = (head) % params.layouts;
+  asked.begin0 = clamp(block_rows[asked.layout0 * (params.blocks + 1u) + row0], 0, i32(params.columns));
+  asked.stop0 = clamp(block_rows[asked.layout0 * (params.blocks + 1u) + row0 + 1u], 0, i32(params.columns));
+  // Lanes beyond the list have no use for theirs.
+  let at0 = u32(asked.begin0) + lane;
+  asked.column0 = block_columns[asked.layout0 * params.columns + select(0u, at0, at0 < u32(asked.stop0))];
+  return asked;
+}
+
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
-fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
+fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, end: u32) -> u32 {
   for (var i = lane; i < 1u; i += 64u) {
     atomicStore(&live_bits[i], 0u);
   }
-  // All lists are asked for at once.
-  let row0 = min(first_row, params.blocks - 1u);
-  let mask_row0 = (head) % params.layouts;
-  let begin0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0], 0, i32(params.columns));
-  let stop0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + row0 + 1u], 0, i32(params.columns));
-  var column0 = -1;
-  if (begin0 + i32(lane) < stop0) {
-    column0 = block_columns[mask_row0 * params.columns + u32(begin0) + lane];
-  }
   workgroupBarrier();
   {
-    let last = i32(min(row0, (end - 1u) / 16u));
-    for (var i = begin0 + i32(lane); i < stop0; i += 64) {
-      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 32u)) {
-        let bit = u32(column0) - start;
+    let last = i32(min(min(first_row, params.blocks - 1u), (end - 1u) / 16u));
+    var column = asked.column0;
+    for (var i = asked.begin0 + i32(lane); i < asked.stop0; i += 64) {
+      if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
+        let bit = u32(column) - start;
         atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 64 < stop0) {
-        column0 = block_columns[mask_row0 * params.columns + u32(i + 64)];
+      if (i + 64 < asked.stop0) {
+        column = block_columns[asked.layout0 * params.columns + u32(i + 64)];
       }
     }
   }
@@ -98,6 +113,10 @@ fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) 
     live_keys = select(0u, count * 16u - (max(block_end, end) - end), count > 0u);
   }
   return workgroupUniformLoad(&live_keys);
+}
+
+fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) -> u32 {
+  return list_asked_blocks(lane, ask_lists(lane, head, first_row), first_row, start, end);
 }
 
 fn load_query(octet: u32) -> mat2x4<f32> {

@@ -5,6 +5,8 @@ diagnostic(off, subgroup_uniformity);
 
 
 
+
+
 struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limit: u32, layouts: u32, blocks: u32, columns: u32, scale: f32, masked: f32, tail_start: u32, _pad0: u32 };
 @group(0) @binding(0) var<storage, read> query: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> past_key: array<vec4<u32>>;
@@ -15,20 +17,17 @@ struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limi
 @group(0) @binding(6) var<storage, read> lengths: array<i32>;
 @group(0) @binding(7) var<storage, read> cosine: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read> sine: array<vec2<u32>>;
-@group(0) @binding(9) var<storage, read_write> output: array<vec4<u32>>;
+@group(0) @binding(9) var<storage, read_write> partials: array<vec4<f32>>;
 @group(0) @binding(10) var<uniform> params: Params;
 
 const kUnset: f32 = -1.0e30;
 const kMasked: f32 = -2.0e30;
 
-fn item_span(item: u32) -> vec2<u32> {
-  let sequence = i32(params.sequence);
-  let limit = i32(params.limit);
-  if (total_length[0] == sequence) {
-    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
-  }
-  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
-  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+fn live_span(total: i32, length: i32) -> vec2<u32> {
+  let limit = 160;
+  let least = min(1, limit);
+  let live = max(clamp(length, 0, limit), least);
+  return select(vec2<u32>(u32(max(live - 1, 0)), u32(live)), vec2<u32>(0u, u32(clamp(length, 0, least))), total == 1);
 }
 
 fn load_query(octet: u32) -> mat2x4<f32> {
@@ -38,38 +37,38 @@ fn load_query(octet: u32) -> mat2x4<f32> {
 fn octet_of(low: vec4<u32>, high: vec4<u32>) -> mat2x4<f32> {
   return mat2x4<f32>(bitcast<vec4<f32>>(low), bitcast<vec4<f32>>(high));
 }
-fn store_output(octet: u32, value: mat2x4<f32>) {
-  output[2u * octet] = bitcast<vec4<u32>>(value[0]);
-  output[2u * octet + 1u] = bitcast<vec4<u32>>(value[1]);
-}
 
 fn cosine_four(position: u32, column: u32) -> vec4<f32> {
   let at = (position * 8u + column) / 4u;
   return bitcast<vec4<f32>>(vec4<u32>(cosine[2u * at], cosine[2u * at + 1u]));
 }
+
 fn sine_four(position: u32, column: u32) -> vec4<f32> {
   let at = (position * 8u + column) / 4u;
   return bitcast<vec4<f32>>(vec4<u32>(sine[2u * at], sine[2u * at + 1u]));
 }
-struct OctetPair { low: mat2x4<f32>, high: mat2x4<f32> };
 
-fn rotated(x: mat2x4<f32>, y: mat2x4<f32>, position: u32, octet: u32) -> OctetPair {
-  let c = mat2x4<f32>(cosine_four(position, octet * 8u), cosine_four(position, octet * 8u + 4u));
-  let s = mat2x4<f32>(sine_four(position, octet * 8u), sine_four(position, octet * 8u + 4u));
-  return OctetPair(
-    mat2x4<f32>(x[0] * c[0] - y[0] * s[0], x[1] * c[1] - y[1] * s[1]),
-    mat2x4<f32>(y[0] * c[0] + x[0] * s[0], y[1] * c[1] + x[1] * s[1]));
+
+struct Turn { c: mat2x4<f32>, s: mat2x4<f32> };
+
+fn turn_at(position: u32, octet: u32) -> Turn {
+  let low = octet < 1u;
+  let column = min(select(octet - 1u, octet, low), 0u) * 8u;
+  let sign = select(1.0, -1.0, low);
+  return Turn(mat2x4<f32>(cosine_four(position, column), cosine_four(position, column + 4u)),
+              mat2x4<f32>(sine_four(position, column), sine_four(position, column + 4u)) * sign);
 }
 
-fn rotated_query(head: u32, position: u32, octet: u32) -> mat2x4<f32> {
-  let x = load_query(head + octet);
-  if (octet >= 2u) {
-    return x;
-  }
-  if (octet < 1u) {
-    return rotated(x, load_query(head + octet + 1u), position, octet).low;
-  }
-  return rotated(load_query(head + octet - 1u), x, position, octet - 1u).high;
+fn partner_of(octet: u32) -> u32 {
+  return select(select(octet, octet - 1u, octet < 2u), octet + 1u, octet < 1u);
+}
+
+fn turned(x: mat2x4<f32>, partner: mat2x4<f32>, turn: Turn, octet: u32) -> mat2x4<f32> {
+  let y = partner;
+  let low = x[0] * turn.c[0] + y[0] * turn.s[0];
+  let high = x[1] * turn.c[1] + y[1] * turn.s[1];
+  let turns = octet < 2u;
+  return mat2x4<f32>(select(x[0], low, turns), select(x[1], high, turns));
 }
 
 fn rounded(x: mat2x4<f32>) -> mat2x4<f32> {
@@ -77,646 +76,556 @@ fn rounded(x: mat2x4<f32>) -> mat2x4<f32> {
 }
 
 
-var<workgroup> live_bits: array<atomic<u32>, 4>;
-var<workgroup> live_list: array<u32, 38>;
+var<workgroup> live_heads: array<atomic<u32>, 4>;
 var<workgroup> diagonal_heads: atomic<u32>;
-var<workgroup> part_max: array<f32, 128>;
-var<workgroup> part_sum: array<f32, 128>;
+var<workgroup> new_score: array<f32, 4>;
+var<workgroup> new_sum: array<mat2x4<f32>, 3>;
+var<workgroup> part_stats: array<vec2<f32>, 128>;
 var<workgroup> merged: array<mat2x4<f32>, 256>;
 
-fn union_bits(word: u32) -> u32 {
-  return atomicLoad(&live_bits[0u + word]) | atomicLoad(&live_bits[1u + word]) | atomicLoad(&live_bits[2u + word]) | atomicLoad(&live_bits[3u + word]);
-}
 
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32,
         @builtin(subgroup_size) subgroup_size: u32, @builtin(subgroup_invocation_id) subgroup_lane: u32) {
   let index = workgroup.x + workgroup.y * 65535u;
-  if (index >= params.tiles) {
-    return;
-  }
-  let split = index % 1u;
-  let head_group = index / 1u % 1u;
-  let item = index / 1u;
+  let split = index % 2u;
+  let head_group = index / 2u % 1u;
+  let item = index / 2u;
   let kv_head = head_group / 1u;
   let first_head = kv_head * 4u + head_group % 1u * 4u;
-  let span = item_span(item);
-  let position = span.x;
-  // Keys that are read from the cache.
-  let end = min(position, span.y);
-  let block_row = min(position / 32u, params.blocks - 1u);
-  let cache_head = (item * 1u + kv_head) * params.capacity * 3u;
   let linear = subgroup * subgroup_size + subgroup_lane;
   let group = linear / 4u;
   let group_lane = linear % 4u;
 
-  // What depends on nothing but the lengths is asked for at once: list bounds, the query, the new token.
-  let mask_row0 = (first_head + 0u) % params.layouts;
-  let begin0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
-  let stop0 = clamp(block_rows[mask_row0 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
-  let mask_row1 = (first_head + 1u) % params.layouts;
-  let begin1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
-  let stop1 = clamp(block_rows[mask_row1 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
-  let mask_row2 = (first_head + 2u) % params.layouts;
-  let begin2 = clamp(block_rows[mask_row2 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
-  let stop2 = clamp(block_rows[mask_row2 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
-  let mask_row3 = (first_head + 3u) % params.layouts;
-  let begin3 = clamp(block_rows[mask_row3 * (params.blocks + 1u) + block_row], 0, i32(params.columns));
-  let stop3 = clamp(block_rows[mask_row3 * (params.blocks + 1u) + block_row + 1u], 0, i32(params.columns));
+  let cache_head = (item * 1u + kv_head) * 160u * 3u;
+
+  // What depends on no other load is asked for at once: the lengths, the query, the new token, this split's only keys.
+  let total = total_length[0];
+  let length = lengths[item];
   let octet0 = group_lane + 0u;
   let has0 = octet0 < 3u;
-  var q0_0 = mat2x4<f32>();
-  var sum0_0 = mat2x4<f32>();
-  if (has0) {
-    let head_at = (item * 6u + first_head + 0u) * 3u;
-    q0_0 = rounded(rotated_query(head_at, position, octet0)) * params.scale;
-  }
-  var q1_0 = mat2x4<f32>();
-  var sum1_0 = mat2x4<f32>();
-  if (has0) {
-    let head_at = (item * 6u + first_head + 1u) * 3u;
-    q1_0 = rounded(rotated_query(head_at, position, octet0)) * params.scale;
-  }
-  var q2_0 = mat2x4<f32>();
-  var sum2_0 = mat2x4<f32>();
-  if (has0) {
-    let head_at = (item * 6u + first_head + 2u) * 3u;
-    q2_0 = rounded(rotated_query(head_at, position, octet0)) * params.scale;
-  }
-  var q3_0 = mat2x4<f32>();
-  var sum3_0 = mat2x4<f32>();
-  if (has0) {
-    let head_at = (item * 6u + first_head + 3u) * 3u;
-    q3_0 = rounded(rotated_query(head_at, position, octet0)) * params.scale;
-  }
-  var max0 = kUnset;
-  var total0 = 0.0;
-  var max1 = kUnset;
-  var total1 = 0.0;
-  var max2 = kUnset;
-  var total2 = 0.0;
-  var max3 = kUnset;
-  var total3 = 0.0;
-
-
-  // The new token: the first group of the last split attends to it; that of the first head group appends it.
-  let takes_new = split == 0u && subgroup == 0u;
-  var key0_0_w0 = vec4<u32>();
-  var value0_0_w0 = vec4<u32>();
-  var key0_0_w1 = vec4<u32>();
-  var value0_0_w1 = vec4<u32>();
-  if (takes_new && group == 0u) {
+  let safe_octet0 = min(octet0, 2u);
+  let partner0 = partner_of(safe_octet0);
+  let head0 = first_head + 0u;
+  let raw0_0 = load_query((item * 6u + head0) * 3u + safe_octet0);
+  let raw_partner0_0 = load_query((item * 6u + head0) * 3u + partner0);
+  let head1 = first_head + 1u;
+  let raw1_0 = load_query((item * 6u + head1) * 3u + safe_octet0);
+  let raw_partner1_0 = load_query((item * 6u + head1) * 3u + partner0);
+  let head2 = first_head + 2u;
+  let raw2_0 = load_query((item * 6u + head2) * 3u + safe_octet0);
+  let raw_partner2_0 = load_query((item * 6u + head2) * 3u + partner0);
+  let head3 = first_head + 3u;
+  let raw3_0 = load_query((item * 6u + head3) * 3u + safe_octet0);
+  let raw_partner3_0 = load_query((item * 6u + head3) * 3u + partner0);
+  // The lists' place is not known yet; what may hold them comes into the cache meanwhile.
+  let touch_row = (first_head + lane % 4u) % 2u;
+  let touch_line = lane / 4u;
+  let touched0 = block_rows[touch_row * 6u + min(touch_line * 32u, 5u)];
+  let touched1 = block_columns[touch_row * 11u + min((touch_line + 0u) * 32u, 10u)];
+  // The new token is a part of its own of the last split; the first head group appends it.
+  let takes_new = split == 1u && group == 0u;
+  var new_key0_w0 = vec4<u32>();
+  var new_value0_w0 = vec4<u32>();
+  var new_partner0_w0 = vec4<u32>();
+  var new_key0_w1 = vec4<u32>();
+  var new_value0_w1 = vec4<u32>();
+  var new_partner0_w1 = vec4<u32>();
+  if (takes_new) {
     let key_at = (item * 6u + 4u + kv_head) * 3u;
     let value_at = key_at + 3u;
+    new_key0_w0 = query[2u * (key_at + safe_octet0) + 0u];
+    new_value0_w0 = query[2u * (value_at + safe_octet0) + 0u];
+    new_partner0_w0 = query[2u * (key_at + partner0) + 0u];
+    new_key0_w1 = query[2u * (key_at + safe_octet0) + 1u];
+    new_value0_w1 = query[2u * (value_at + safe_octet0) + 1u];
+    new_partner0_w1 = query[2u * (key_at + partner0) + 1u];
+  }
+
+  let key_start = split * 128u + group * 4u;
+      let at0 = cache_head + min(key_start + 0u, 160u - 1u) * 3u;
+      let at1 = cache_head + min(key_start + 1u, 160u - 1u) * 3u;
+      let at2 = cache_head + min(key_start + 2u, 160u - 1u) * 3u;
+      let at3 = cache_head + min(key_start + 3u, 160u - 1u) * 3u;
+      let key0_0_w0 = select(vec4<u32>(), past_key[2u * (at0 + safe_octet0) + 0u], has0);
+      let key0_0_w1 = select(vec4<u32>(), past_key[2u * (at0 + safe_octet0) + 1u], has0);
+      let key1_0_w0 = select(vec4<u32>(), past_key[2u * (at1 + safe_octet0) + 0u], has0);
+      let key1_0_w1 = select(vec4<u32>(), past_key[2u * (at1 + safe_octet0) + 1u], has0);
+      let key2_0_w0 = select(vec4<u32>(), past_key[2u * (at2 + safe_octet0) + 0u], has0);
+      let key2_0_w1 = select(vec4<u32>(), past_key[2u * (at2 + safe_octet0) + 1u], has0);
+      let key3_0_w0 = select(vec4<u32>(), past_key[2u * (at3 + safe_octet0) + 0u], has0);
+      let key3_0_w1 = select(vec4<u32>(), past_key[2u * (at3 + safe_octet0) + 1u], has0);
+      let early_value0_0_w0 = select(vec4<u32>(), past_value[2u * (at0 + safe_octet0) + 0u], has0);
+      let early_value0_0_w1 = select(vec4<u32>(), past_value[2u * (at0 + safe_octet0) + 1u], has0);
+      let early_value1_0_w0 = select(vec4<u32>(), past_value[2u * (at1 + safe_octet0) + 0u], has0);
+      let early_value1_0_w1 = select(vec4<u32>(), past_value[2u * (at1 + safe_octet0) + 1u], has0);
+      let early_value2_0_w0 = select(vec4<u32>(), past_value[2u * (at2 + safe_octet0) + 0u], has0);
+      let early_value2_0_w1 = select(vec4<u32>(), past_value[2u * (at2 + safe_octet0) + 1u], has0);
+      let early_value3_0_w0 = select(vec4<u32>(), past_value[2u * (at3 + safe_octet0) + 0u], has0);
+      let early_value3_0_w1 = select(vec4<u32>(), past_value[2u * (at3 + safe_octet0) + 1u], has0);
+
+  // What depends on the lengths: the bounds of the lists, the rotary tables.
+  let span = live_span(total, length);
+  let position = span.x;
+  // Keys that are read from the cache.
+  let end = min(position, span.y);
+  let block_row = min(position / 32u, 4u);
+  let mask_row0 = (first_head + 0u) % 2u;
+  let raw_begin0 = block_rows[mask_row0 * 6u + block_row];
+  let raw_stop0 = block_rows[mask_row0 * 6u + block_row + 1u];
+  let mask_row1 = (first_head + 1u) % 2u;
+  let raw_begin1 = block_rows[mask_row1 * 6u + block_row];
+  let raw_stop1 = block_rows[mask_row1 * 6u + block_row + 1u];
+  let mask_row2 = (first_head + 2u) % 2u;
+  let raw_begin2 = block_rows[mask_row2 * 6u + block_row];
+  let raw_stop2 = block_rows[mask_row2 * 6u + block_row + 1u];
+  let mask_row3 = (first_head + 3u) % 2u;
+  let raw_begin3 = block_rows[mask_row3 * 6u + block_row];
+  let raw_stop3 = block_rows[mask_row3 * 6u + block_row + 1u];
+  let turn0 = turn_at(position, safe_octet0);
+  let begin0 = clamp(raw_begin0, 0, 11);
+  let stop0 = clamp(raw_stop0, 0, 11);
+  let begin1 = clamp(raw_begin1, 0, 11);
+  let stop1 = clamp(raw_stop1, 0, 11);
+  let begin2 = clamp(raw_begin2, 0, 11);
+  let stop2 = clamp(raw_stop2, 0, 11);
+  let begin3 = clamp(raw_begin3, 0, 11);
+  let stop3 = clamp(raw_stop3, 0, 11);
+  // The first columns of every list.
+  let column0_0 = block_columns[mask_row0 * 11u + min(u32(begin0) + lane + 0u, 10u)];
+  let column1_0 = block_columns[mask_row1 * 11u + min(u32(begin1) + lane + 0u, 10u)];
+  let column2_0 = block_columns[mask_row2 * 11u + min(u32(begin2) + lane + 0u, 10u)];
+  let column3_0 = block_columns[mask_row3 * 11u + min(u32(begin3) + lane + 0u, 10u)];
+  var q0_0 = rounded(turned(raw0_0, raw_partner0_0, turn0, safe_octet0)) * params.scale;
+  if (!(has0)) {
+    q0_0 = mat2x4<f32>();
+  }
+  var sum0_0 = mat2x4<f32>();
+  var q1_0 = rounded(turned(raw1_0, raw_partner1_0, turn0, safe_octet0)) * params.scale;
+  if (!(has0)) {
+    q1_0 = mat2x4<f32>();
+  }
+  var sum1_0 = mat2x4<f32>();
+  var q2_0 = rounded(turned(raw2_0, raw_partner2_0, turn0, safe_octet0)) * params.scale;
+  if (!(has0)) {
+    q2_0 = mat2x4<f32>();
+  }
+  var sum2_0 = mat2x4<f32>();
+  var q3_0 = rounded(turned(raw3_0, raw_partner3_0, turn0, safe_octet0)) * params.scale;
+  if (!(has0)) {
+    q3_0 = mat2x4<f32>();
+  }
+  var sum3_0 = mat2x4<f32>();
+
+  // A group of lanes spreads the scores of 1 heads and 4 keys over its lanes: each holds the softmax of one head and key.
+  let pair = group_lane / 1u;
+  let pair_key = pair % 4u;
+  let pair_head = pair / 4u;
+  let first_lane = subgroup_lane - group_lane;
+  var top_0 = kUnset;
+  var share_0 = 0.0;
+  var top_1 = kUnset;
+  var share_1 = 0.0;
+  var top_2 = kUnset;
+  var share_2 = 0.0;
+  var top_3 = kUnset;
+  var share_3 = 0.0;
+  if (takes_new) {
     let row = cache_head + position * 3u;
-    let appends = head_group % 1u == 0u && position < params.limit;
+    let appends = head_group % 1u == 0u && position < 160u;
+    if (octet0 < 2u) {
+      let turned_key = rounded(turned(octet_of(new_key0_w0, new_key0_w1), octet_of(new_partner0_w0, new_partner0_w1), turn0, octet0));
+      new_key0_w0 = bitcast<vec4<u32>>(turned_key[0]);
+      new_key0_w1 = bitcast<vec4<u32>>(turned_key[1]);
+    }
     if (has0) {
-      key0_0_w0 = query[2u * (key_at + octet0) + 0u];
-      value0_0_w0 = query[2u * (value_at + octet0) + 0u];
-      key0_0_w1 = query[2u * (key_at + octet0) + 1u];
-      value0_0_w1 = query[2u * (value_at + octet0) + 1u];
-      if (octet0 < 2u) {
-        let turned = rounded(rotated_query(key_at, position, octet0));
-        key0_0_w0 = bitcast<vec4<u32>>(turned[0]);
-        key0_0_w1 = bitcast<vec4<u32>>(turned[1]);
-      }
       if (appends) {
-        past_key[2u * (row + octet0) + 0u] = key0_0_w0;
-        past_value[2u * (row + octet0) + 0u] = value0_0_w0;
-        past_key[2u * (row + octet0) + 1u] = key0_0_w1;
-        past_value[2u * (row + octet0) + 1u] = value0_0_w1;
+        past_key[2u * (row + octet0) + 0u] = new_key0_w0;
+        past_value[2u * (row + octet0) + 0u] = new_value0_w0;
+        past_key[2u * (row + octet0) + 1u] = new_key0_w1;
+        past_value[2u * (row + octet0) + 1u] = new_value0_w1;
+      }
+      new_sum[octet0] = octet_of(new_value0_w0, new_value0_w1);
+    }
+    {
+      var score = 0.0;
+      {
+        let key = octet_of(new_key0_w0, new_key0_w1);
+        score += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+      }
+      score += subgroupShuffleXor(score, 1u);
+      score += subgroupShuffleXor(score, 2u);
+      if (group_lane == 0u) {
+        new_score[0] = score;
       }
     }
-  }
-  if (lane == 0u) {
-    atomicStore(&diagonal_heads, 0u);
+    {
+      var score = 0.0;
+      {
+        let key = octet_of(new_key0_w0, new_key0_w1);
+        score += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+      }
+      score += subgroupShuffleXor(score, 1u);
+      score += subgroupShuffleXor(score, 2u);
+      if (group_lane == 0u) {
+        new_score[1] = score;
+      }
+    }
+    {
+      var score = 0.0;
+      {
+        let key = octet_of(new_key0_w0, new_key0_w1);
+        score += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+      }
+      score += subgroupShuffleXor(score, 1u);
+      score += subgroupShuffleXor(score, 2u);
+      if (group_lane == 0u) {
+        new_score[2] = score;
+      }
+    }
+    {
+      var score = 0.0;
+      {
+        let key = octet_of(new_key0_w0, new_key0_w1);
+        score += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+      }
+      score += subgroupShuffleXor(score, 1u);
+      score += subgroupShuffleXor(score, 2u);
+      if (group_lane == 0u) {
+        new_score[3] = score;
+      }
+    }
   }
 
   // Blocks that hold keys of the cache; the last one is the diagonal's unless the new token starts it.
   let last = select(i32(min(block_row, (end - 1u) / 32u)), -1, end == 0u);
-  let windows = u32(max(last, 0)) / 32u + 1u;
-  for (var window = 0u; window < windows; window++) {
-    // The union of the heads' live blocks, as bits per head: lists are sets, in any order.
-    let start = window * 32u;
-    for (var i = lane; i < 4u; i += 128u) {
-      atomicStore(&live_bits[i], 0u);
-    }
-    var column0 = -1;
-    if (begin0 + i32(lane) < stop0) {
-      column0 = block_columns[mask_row0 * params.columns + u32(begin0) + lane];
-    }
-    var column1 = -1;
-    if (begin1 + i32(lane) < stop1) {
-      column1 = block_columns[mask_row1 * params.columns + u32(begin1) + lane];
-    }
-    var column2 = -1;
-    if (begin2 + i32(lane) < stop2) {
-      column2 = block_columns[mask_row2 * params.columns + u32(begin2) + lane];
-    }
-    var column3 = -1;
-    if (begin3 + i32(lane) < stop3) {
-      column3 = block_columns[mask_row3 * params.columns + u32(begin3) + lane];
-    }
-    workgroupBarrier();
-    for (var i = begin0 + i32(lane); i < stop0; i += 128) {
-      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 32u)) {
-        let bit = u32(column0) - start;
-        atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
+  let start = split * 128u / 32u;
+    if (begin0 + i32(lane) + 0 < stop0) {
+      if (column0_0 >= i32(start) && column0_0 <= last && column0_0 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column0_0) - start], 1u);
+      }
+      if (column0_0 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 1u);
+      }
+}
+    if (begin1 + i32(lane) + 0 < stop1) {
+      if (column1_0 >= i32(start) && column1_0 <= last && column1_0 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column1_0) - start], 2u);
+      }
+      if (column1_0 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 2u);
+      }
+}
+    if (begin2 + i32(lane) + 0 < stop2) {
+      if (column2_0 >= i32(start) && column2_0 <= last && column2_0 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column2_0) - start], 4u);
+      }
+      if (column2_0 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 4u);
+      }
+}
+    if (begin3 + i32(lane) + 0 < stop3) {
+      if (column3_0 >= i32(start) && column3_0 <= last && column3_0 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column3_0) - start], 8u);
+      }
+      if (column3_0 == i32(block_row)) {
+        atomicOr(&diagonal_heads, 8u);
+      }
+}
+    for (var i = i32(lane) + 128; i < max(stop0 - begin0, max(stop1 - begin1, max(stop2 - begin2, stop3 - begin3))); i += 128) {
+      let column0 = block_columns[mask_row0 * 11u + min(u32(begin0 + i), 10u)];
+      let column1 = block_columns[mask_row1 * 11u + min(u32(begin1 + i), 10u)];
+      let column2 = block_columns[mask_row2 * 11u + min(u32(begin2 + i), 10u)];
+      let column3 = block_columns[mask_row3 * 11u + min(u32(begin3 + i), 10u)];
+      if (i < stop0 - begin0) {
+      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column0) - start], 1u);
       }
       if (column0 == i32(block_row)) {
         atomicOr(&diagonal_heads, 1u);
       }
-      if (i + 128 < stop0) {
-        column0 = block_columns[mask_row0 * params.columns + u32(i + 128)];
-      }
-    }
-    for (var i = begin1 + i32(lane); i < stop1; i += 128) {
-      if (column1 >= i32(start) && column1 <= last && column1 < i32(start + 32u)) {
-        let bit = u32(column1) - start;
-        atomicOr(&live_bits[1u + bit / 32u], 1u << (bit % 32u));
+}
+      if (i < stop1 - begin1) {
+      if (column1 >= i32(start) && column1 <= last && column1 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column1) - start], 2u);
       }
       if (column1 == i32(block_row)) {
         atomicOr(&diagonal_heads, 2u);
       }
-      if (i + 128 < stop1) {
-        column1 = block_columns[mask_row1 * params.columns + u32(i + 128)];
-      }
-    }
-    for (var i = begin2 + i32(lane); i < stop2; i += 128) {
-      if (column2 >= i32(start) && column2 <= last && column2 < i32(start + 32u)) {
-        let bit = u32(column2) - start;
-        atomicOr(&live_bits[2u + bit / 32u], 1u << (bit % 32u));
+}
+      if (i < stop2 - begin2) {
+      if (column2 >= i32(start) && column2 <= last && column2 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column2) - start], 4u);
       }
       if (column2 == i32(block_row)) {
         atomicOr(&diagonal_heads, 4u);
       }
-      if (i + 128 < stop2) {
-        column2 = block_columns[mask_row2 * params.columns + u32(i + 128)];
-      }
-    }
-    for (var i = begin3 + i32(lane); i < stop3; i += 128) {
-      if (column3 >= i32(start) && column3 <= last && column3 < i32(start + 32u)) {
-        let bit = u32(column3) - start;
-        atomicOr(&live_bits[3u + bit / 32u], 1u << (bit % 32u));
+}
+      if (i < stop3 - begin3) {
+      if (column3 >= i32(start) && column3 <= last && column3 < i32(start + 4u)) {
+        atomicOr(&live_heads[u32(column3) - start], 8u);
       }
       if (column3 == i32(block_row)) {
         atomicOr(&diagonal_heads, 8u);
       }
-      if (i + 128 < stop3) {
-        column3 = block_columns[mask_row3 * params.columns + u32(i + 128)];
-      }
+}
     }
-    workgroupBarrier();
-    // Every subgroup counts all words, so that nothing waits for one of them.
-    var count = 0u;
-    for (var word = subgroup_lane; word < 1u; word += subgroup_size) {
-      count += countOneBits(union_bits(word));
-    }
-    let blocks = subgroupAdd(count);
-    // This split's share, in chunks of 128 keys, and the blocks that it touches.
-    let keys = blocks * 32u;
-    let chunks = (keys + 127u) / 128u;
-    let first_chunk = split * chunks / 1u;
-    let last_chunk = (split + 1u) * chunks / 1u;
-    let first_block = first_chunk * 128u / 32u;
-    let last_block = min((last_chunk * 128u + 31u) / 32u, blocks);
-    var seen = 0u;
-    for (var first = 0u; first < 1u; first += subgroup_size) {
-      let word = first + subgroup_lane;
-      let bits = select(0u, union_bits(min(word, 0u)), word < 1u);
-      let before = seen + subgroupExclusiveAdd(countOneBits(bits));
-      seen += subgroupAdd(countOneBits(bits));
-      // A lane per block of a word that this split touches; words go around the subgroups.
-      for (var source = subgroup; source < min(subgroup_size, 1u - first); source += 128u / subgroup_size) {
-        let word_bits = subgroupShuffle(bits, source);
-        let word_before = subgroupShuffle(before, source);
-        if (word_before < last_block && word_before + countOneBits(word_bits) > first_block) {
-          for (var bit = subgroup_lane; bit < 32u; bit += subgroup_size) {
-            let ordinal = word_before + countOneBits(word_bits & ((1u << bit) - 1u));
-            if (((word_bits >> bit) & 1u) != 0u && ordinal >= first_block && ordinal < last_block) {
-              live_list[ordinal - first_block] = (start + (first + source) * 32u + bit) | (((atomicLoad(&live_bits[0u + first + source]) >> bit) & 1u) << 24u) | (((atomicLoad(&live_bits[1u + first + source]) >> bit) & 1u) << 25u) | (((atomicLoad(&live_bits[2u + first + source]) >> bit) & 1u) << 26u) | (((atomicLoad(&live_bits[3u + first + source]) >> bit) & 1u) << 27u);
-            }
-          }
-        }
-      }
-    }
-    workgroupBarrier();
-    if (window == 0u && takes_new) {
-      let heads_with_new = select(0u, atomicLoad(&diagonal_heads), position < span.y && group == 0u);
+workgroupBarrier();
+  let own_block = key_start / 32u;
+  let entry = own_block | (atomicLoad(&live_heads[own_block - start]) << 24u);
+  let value0_0_w0 = select(vec4<u32>(), early_value0_0_w0, key_start + 0u < end);
+  let value0_0_w1 = select(vec4<u32>(), early_value0_0_w1, key_start + 0u < end);
+  let value1_0_w0 = select(vec4<u32>(), early_value1_0_w0, key_start + 1u < end);
+  let value1_0_w1 = select(vec4<u32>(), early_value1_0_w1, key_start + 1u < end);
+  let value2_0_w0 = select(vec4<u32>(), early_value2_0_w0, key_start + 2u < end);
+  let value2_0_w1 = select(vec4<u32>(), early_value2_0_w1, key_start + 2u < end);
+  let value3_0_w0 = select(vec4<u32>(), early_value3_0_w0, key_start + 3u < end);
+  let value3_0_w1 = select(vec4<u32>(), early_value3_0_w1, key_start + 3u < end);
+      var score0_0 = 0.0;
+      var score0_1 = 0.0;
+      var score0_2 = 0.0;
+      var score0_3 = 0.0;
+      var score1_0 = 0.0;
+      var score1_1 = 0.0;
+      var score1_2 = 0.0;
+      var score1_3 = 0.0;
+      var score2_0 = 0.0;
+      var score2_1 = 0.0;
+      var score2_2 = 0.0;
+      var score2_3 = 0.0;
+      var score3_0 = 0.0;
+      var score3_1 = 0.0;
+      var score3_2 = 0.0;
+      var score3_3 = 0.0;
       {
-        let valid0 = (heads_with_new & 1u) != 0u;
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        let top = max(max0, score0);
-        let factor = exp2(max0 - top);
-        max0 = top;
-        let weight0 = exp2(score0 - top);
-        total0 = total0 * factor + weight0;
-        sum0_0 = sum0_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
-}
+        let key = octet_of(key0_0_w0, key0_0_w1);
+        score0_0 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        score1_0 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        score2_0 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        score3_0 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+      }
       {
-        let valid0 = (heads_with_new & 2u) != 0u;
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        let top = max(max1, score0);
-        let factor = exp2(max1 - top);
-        max1 = top;
-        let weight0 = exp2(score0 - top);
-        total1 = total1 * factor + weight0;
-        sum1_0 = sum1_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
-}
+        let key = octet_of(key1_0_w0, key1_0_w1);
+        score0_1 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        score1_1 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        score2_1 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        score3_1 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+      }
       {
-        let valid0 = (heads_with_new & 4u) != 0u;
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        let top = max(max2, score0);
-        let factor = exp2(max2 - top);
-        max2 = top;
-        let weight0 = exp2(score0 - top);
-        total2 = total2 * factor + weight0;
-        sum2_0 = sum2_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
-}
+        let key = octet_of(key2_0_w0, key2_0_w1);
+        score0_2 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        score1_2 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        score2_2 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        score3_2 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
+      }
       {
-        let valid0 = (heads_with_new & 8u) != 0u;
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        let top = max(max3, score0);
-        let factor = exp2(max3 - top);
-        max3 = top;
-        let weight0 = exp2(score0 - top);
-        total3 = total3 * factor + weight0;
-        sum3_0 = sum3_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0;
-}
-    }
-    for (var chunk = first_chunk; chunk < last_chunk; chunk++) {
-      // A group takes neighbouring keys, all of one block.
-      let listed = chunk * 128u + group * 4u;
-      var entry = 0u;
-      if (listed < keys) {
-        entry = live_list[listed / 32u - first_block];
+        let key = octet_of(key3_0_w0, key3_0_w1);
+        score0_3 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
+        score1_3 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
+        score2_3 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
+        score3_3 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
       }
-      let key_start = (entry & 0xffffffu) * 32u + listed % 32u;
-      let valid0 = key_start + 0u < end;
-      let at0 = cache_head + min(key_start + 0u, end - 1u) * 3u;
-      let valid1 = key_start + 1u < end;
-      let at1 = cache_head + min(key_start + 1u, end - 1u) * 3u;
-      let valid2 = key_start + 2u < end;
-      let at2 = cache_head + min(key_start + 2u, end - 1u) * 3u;
-      let valid3 = key_start + 3u < end;
-      let at3 = cache_head + min(key_start + 3u, end - 1u) * 3u;
-      var key0_0_w0 = vec4<u32>();
-      if (has0) {
-        key0_0_w0 = past_key[2u * (at0 + octet0) + 0u];
+      {
+        let upper = (group_lane & 2u) != 0u;
+        score0_0 = select(score0_0, score0_2, upper) + subgroupShuffleXor(select(score0_2, score0_0, upper), 2u);
+        score0_1 = select(score0_1, score0_3, upper) + subgroupShuffleXor(select(score0_3, score0_1, upper), 2u);
+        score1_0 = select(score1_0, score1_2, upper) + subgroupShuffleXor(select(score1_2, score1_0, upper), 2u);
+        score1_1 = select(score1_1, score1_3, upper) + subgroupShuffleXor(select(score1_3, score1_1, upper), 2u);
+        score2_0 = select(score2_0, score2_2, upper) + subgroupShuffleXor(select(score2_2, score2_0, upper), 2u);
+        score2_1 = select(score2_1, score2_3, upper) + subgroupShuffleXor(select(score2_3, score2_1, upper), 2u);
+        score3_0 = select(score3_0, score3_2, upper) + subgroupShuffleXor(select(score3_2, score3_0, upper), 2u);
+        score3_1 = select(score3_1, score3_3, upper) + subgroupShuffleXor(select(score3_3, score3_1, upper), 2u);
       }
-      var key0_0_w1 = vec4<u32>();
-      if (has0) {
-        key0_0_w1 = past_key[2u * (at0 + octet0) + 1u];
+      {
+        let upper = (group_lane & 1u) != 0u;
+        score0_0 = select(score0_0, score0_1, upper) + subgroupShuffleXor(select(score0_1, score0_0, upper), 1u);
+        score1_0 = select(score1_0, score1_1, upper) + subgroupShuffleXor(select(score1_1, score1_0, upper), 1u);
+        score2_0 = select(score2_0, score2_1, upper) + subgroupShuffleXor(select(score2_1, score2_0, upper), 1u);
+        score3_0 = select(score3_0, score3_1, upper) + subgroupShuffleXor(select(score3_1, score3_0, upper), 1u);
       }
-      var key1_0_w0 = vec4<u32>();
-      if (has0) {
-        key1_0_w0 = past_key[2u * (at1 + octet0) + 0u];
+      let live_0 = key_start + pair_key < end && ((entry >> (pair_head + 24u)) & 1u) != 0u;
+      let masked_0 = select(kMasked, score0_0, live_0);
+      var high_0 = masked_0;
+      high_0 = max(high_0, subgroupShuffleXor(high_0, 1u));
+      high_0 = max(high_0, subgroupShuffleXor(high_0, 2u));
+      high_0 = max(high_0, top_0);
+      let fade_0 = exp2(top_0 - high_0);
+      let weight_0 = exp2(masked_0 - high_0);
+      top_0 = high_0;
+      share_0 = share_0 * fade_0 + weight_0;
+      let live_1 = key_start + pair_key < end && ((entry >> (pair_head + 25u)) & 1u) != 0u;
+      let masked_1 = select(kMasked, score1_0, live_1);
+      var high_1 = masked_1;
+      high_1 = max(high_1, subgroupShuffleXor(high_1, 1u));
+      high_1 = max(high_1, subgroupShuffleXor(high_1, 2u));
+      high_1 = max(high_1, top_1);
+      let fade_1 = exp2(top_1 - high_1);
+      let weight_1 = exp2(masked_1 - high_1);
+      top_1 = high_1;
+      share_1 = share_1 * fade_1 + weight_1;
+      let live_2 = key_start + pair_key < end && ((entry >> (pair_head + 26u)) & 1u) != 0u;
+      let masked_2 = select(kMasked, score2_0, live_2);
+      var high_2 = masked_2;
+      high_2 = max(high_2, subgroupShuffleXor(high_2, 1u));
+      high_2 = max(high_2, subgroupShuffleXor(high_2, 2u));
+      high_2 = max(high_2, top_2);
+      let fade_2 = exp2(top_2 - high_2);
+      let weight_2 = exp2(masked_2 - high_2);
+      top_2 = high_2;
+      share_2 = share_2 * fade_2 + weight_2;
+      let live_3 = key_start + pair_key < end && ((entry >> (pair_head + 27u)) & 1u) != 0u;
+      let masked_3 = select(kMasked, score3_0, live_3);
+      var high_3 = masked_3;
+      high_3 = max(high_3, subgroupShuffleXor(high_3, 1u));
+      high_3 = max(high_3, subgroupShuffleXor(high_3, 2u));
+      high_3 = max(high_3, top_3);
+      let fade_3 = exp2(top_3 - high_3);
+      let weight_3 = exp2(masked_3 - high_3);
+      top_3 = high_3;
+      share_3 = share_3 * fade_3 + weight_3;
+      {
+        let fade = subgroupShuffle(fade_0, first_lane + 0u);
+        let weight0 = subgroupShuffle(weight_0, first_lane + 0u);
+        let weight1 = subgroupShuffle(weight_0, first_lane + 1u);
+        let weight2 = subgroupShuffle(weight_0, first_lane + 2u);
+        let weight3 = subgroupShuffle(weight_0, first_lane + 3u);
+        if ((entry & 16777216u) != 0u) {
+          sum0_0 = sum0_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
+        }
       }
-      var key1_0_w1 = vec4<u32>();
-      if (has0) {
-        key1_0_w1 = past_key[2u * (at1 + octet0) + 1u];
+      {
+        let fade = subgroupShuffle(fade_1, first_lane + 0u);
+        let weight0 = subgroupShuffle(weight_1, first_lane + 0u);
+        let weight1 = subgroupShuffle(weight_1, first_lane + 1u);
+        let weight2 = subgroupShuffle(weight_1, first_lane + 2u);
+        let weight3 = subgroupShuffle(weight_1, first_lane + 3u);
+        if ((entry & 33554432u) != 0u) {
+          sum1_0 = sum1_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
+        }
       }
-      var key2_0_w0 = vec4<u32>();
-      if (has0) {
-        key2_0_w0 = past_key[2u * (at2 + octet0) + 0u];
+      {
+        let fade = subgroupShuffle(fade_2, first_lane + 0u);
+        let weight0 = subgroupShuffle(weight_2, first_lane + 0u);
+        let weight1 = subgroupShuffle(weight_2, first_lane + 1u);
+        let weight2 = subgroupShuffle(weight_2, first_lane + 2u);
+        let weight3 = subgroupShuffle(weight_2, first_lane + 3u);
+        if ((entry & 67108864u) != 0u) {
+          sum2_0 = sum2_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
+        }
       }
-      var key2_0_w1 = vec4<u32>();
-      if (has0) {
-        key2_0_w1 = past_key[2u * (at2 + octet0) + 1u];
+      {
+        let fade = subgroupShuffle(fade_3, first_lane + 0u);
+        let weight0 = subgroupShuffle(weight_3, first_lane + 0u);
+        let weight1 = subgroupShuffle(weight_3, first_lane + 1u);
+        let weight2 = subgroupShuffle(weight_3, first_lane + 2u);
+        let weight3 = subgroupShuffle(weight_3, first_lane + 3u);
+        if ((entry & 134217728u) != 0u) {
+          sum3_0 = sum3_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
+        }
       }
-      var key3_0_w0 = vec4<u32>();
-      if (has0) {
-        key3_0_w0 = past_key[2u * (at3 + octet0) + 0u];
-      }
-      var key3_0_w1 = vec4<u32>();
-      if (has0) {
-        key3_0_w1 = past_key[2u * (at3 + octet0) + 1u];
-      }
-      var value0_0_w0 = vec4<u32>();
-      if (has0) {
-        value0_0_w0 = past_value[2u * (at0 + octet0) + 0u];
-      }
-      var value0_0_w1 = vec4<u32>();
-      if (has0) {
-        value0_0_w1 = past_value[2u * (at0 + octet0) + 1u];
-      }
-      var value1_0_w0 = vec4<u32>();
-      if (has0) {
-        value1_0_w0 = past_value[2u * (at1 + octet0) + 0u];
-      }
-      var value1_0_w1 = vec4<u32>();
-      if (has0) {
-        value1_0_w1 = past_value[2u * (at1 + octet0) + 1u];
-      }
-      var value2_0_w0 = vec4<u32>();
-      if (has0) {
-        value2_0_w0 = past_value[2u * (at2 + octet0) + 0u];
-      }
-      var value2_0_w1 = vec4<u32>();
-      if (has0) {
-        value2_0_w1 = past_value[2u * (at2 + octet0) + 1u];
-      }
-      var value3_0_w0 = vec4<u32>();
-      if (has0) {
-        value3_0_w0 = past_value[2u * (at3 + octet0) + 0u];
-      }
-      var value3_0_w1 = vec4<u32>();
-      if (has0) {
-        value3_0_w1 = past_value[2u * (at3 + octet0) + 1u];
-      }
-      if ((entry & 16777216u) != 0u) {
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        var score1 = 0.0;
-        {
-          let key = octet_of(key1_0_w0, key1_0_w1);
-          score1 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
-        }
-        score1 += subgroupShuffleXor(score1, 1u);
-        score1 += subgroupShuffleXor(score1, 2u);
-        score1 = select(kMasked, score1, valid1);
-        var score2 = 0.0;
-        {
-          let key = octet_of(key2_0_w0, key2_0_w1);
-          score2 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
-        }
-        score2 += subgroupShuffleXor(score2, 1u);
-        score2 += subgroupShuffleXor(score2, 2u);
-        score2 = select(kMasked, score2, valid2);
-        var score3 = 0.0;
-        {
-          let key = octet_of(key3_0_w0, key3_0_w1);
-          score3 += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
-        }
-        score3 += subgroupShuffleXor(score3, 1u);
-        score3 += subgroupShuffleXor(score3, 2u);
-        score3 = select(kMasked, score3, valid3);
-        let top = max(max0, max(score0, max(score1, max(score2, score3))));
-        let factor = exp2(max0 - top);
-        max0 = top;
-        let weight0 = exp2(score0 - top);
-        let weight1 = exp2(score1 - top);
-        let weight2 = exp2(score2 - top);
-        let weight3 = exp2(score3 - top);
-        total0 = total0 * factor + weight0 + weight1 + weight2 + weight3;
-        sum0_0 = sum0_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
-}
-      if ((entry & 33554432u) != 0u) {
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        var score1 = 0.0;
-        {
-          let key = octet_of(key1_0_w0, key1_0_w1);
-          score1 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
-        }
-        score1 += subgroupShuffleXor(score1, 1u);
-        score1 += subgroupShuffleXor(score1, 2u);
-        score1 = select(kMasked, score1, valid1);
-        var score2 = 0.0;
-        {
-          let key = octet_of(key2_0_w0, key2_0_w1);
-          score2 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
-        }
-        score2 += subgroupShuffleXor(score2, 1u);
-        score2 += subgroupShuffleXor(score2, 2u);
-        score2 = select(kMasked, score2, valid2);
-        var score3 = 0.0;
-        {
-          let key = octet_of(key3_0_w0, key3_0_w1);
-          score3 += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
-        }
-        score3 += subgroupShuffleXor(score3, 1u);
-        score3 += subgroupShuffleXor(score3, 2u);
-        score3 = select(kMasked, score3, valid3);
-        let top = max(max1, max(score0, max(score1, max(score2, score3))));
-        let factor = exp2(max1 - top);
-        max1 = top;
-        let weight0 = exp2(score0 - top);
-        let weight1 = exp2(score1 - top);
-        let weight2 = exp2(score2 - top);
-        let weight3 = exp2(score3 - top);
-        total1 = total1 * factor + weight0 + weight1 + weight2 + weight3;
-        sum1_0 = sum1_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
-}
-      if ((entry & 67108864u) != 0u) {
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        var score1 = 0.0;
-        {
-          let key = octet_of(key1_0_w0, key1_0_w1);
-          score1 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
-        }
-        score1 += subgroupShuffleXor(score1, 1u);
-        score1 += subgroupShuffleXor(score1, 2u);
-        score1 = select(kMasked, score1, valid1);
-        var score2 = 0.0;
-        {
-          let key = octet_of(key2_0_w0, key2_0_w1);
-          score2 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
-        }
-        score2 += subgroupShuffleXor(score2, 1u);
-        score2 += subgroupShuffleXor(score2, 2u);
-        score2 = select(kMasked, score2, valid2);
-        var score3 = 0.0;
-        {
-          let key = octet_of(key3_0_w0, key3_0_w1);
-          score3 += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
-        }
-        score3 += subgroupShuffleXor(score3, 1u);
-        score3 += subgroupShuffleXor(score3, 2u);
-        score3 = select(kMasked, score3, valid3);
-        let top = max(max2, max(score0, max(score1, max(score2, score3))));
-        let factor = exp2(max2 - top);
-        max2 = top;
-        let weight0 = exp2(score0 - top);
-        let weight1 = exp2(score1 - top);
-        let weight2 = exp2(score2 - top);
-        let weight3 = exp2(score3 - top);
-        total2 = total2 * factor + weight0 + weight1 + weight2 + weight3;
-        sum2_0 = sum2_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
-}
-      if ((entry & 134217728u) != 0u) {
-        var score0 = 0.0;
-        {
-          let key = octet_of(key0_0_w0, key0_0_w1);
-          score0 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
-        }
-        score0 += subgroupShuffleXor(score0, 1u);
-        score0 += subgroupShuffleXor(score0, 2u);
-        score0 = select(kMasked, score0, valid0);
-        var score1 = 0.0;
-        {
-          let key = octet_of(key1_0_w0, key1_0_w1);
-          score1 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
-        }
-        score1 += subgroupShuffleXor(score1, 1u);
-        score1 += subgroupShuffleXor(score1, 2u);
-        score1 = select(kMasked, score1, valid1);
-        var score2 = 0.0;
-        {
-          let key = octet_of(key2_0_w0, key2_0_w1);
-          score2 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
-        }
-        score2 += subgroupShuffleXor(score2, 1u);
-        score2 += subgroupShuffleXor(score2, 2u);
-        score2 = select(kMasked, score2, valid2);
-        var score3 = 0.0;
-        {
-          let key = octet_of(key3_0_w0, key3_0_w1);
-          score3 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
-        }
-        score3 += subgroupShuffleXor(score3, 1u);
-        score3 += subgroupShuffleXor(score3, 2u);
-        score3 = select(kMasked, score3, valid3);
-        let top = max(max3, max(score0, max(score1, max(score2, score3))));
-        let factor = exp2(max3 - top);
-        max3 = top;
-        let weight0 = exp2(score0 - top);
-        let weight1 = exp2(score1 - top);
-        let weight2 = exp2(score2 - top);
-        let weight3 = exp2(score3 - top);
-        total3 = total3 * factor + weight0 + weight1 + weight2 + weight3;
-        sum3_0 = sum3_0 * factor + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
-}
-    }
-    workgroupBarrier();
-  }
+  share_0 += subgroupShuffleXor(share_0, 1u);
+  share_0 += subgroupShuffleXor(share_0, 2u);
+  var max0 = subgroupShuffle(top_0, first_lane + 0u);
+  var total0 = subgroupShuffle(share_0, first_lane + 0u);
+  share_1 += subgroupShuffleXor(share_1, 1u);
+  share_1 += subgroupShuffleXor(share_1, 2u);
+  var max1 = subgroupShuffle(top_1, first_lane + 0u);
+  var total1 = subgroupShuffle(share_1, first_lane + 0u);
+  share_2 += subgroupShuffleXor(share_2, 1u);
+  share_2 += subgroupShuffleXor(share_2, 2u);
+  var max2 = subgroupShuffle(top_2, first_lane + 0u);
+  var total2 = subgroupShuffle(share_2, first_lane + 0u);
+  share_3 += subgroupShuffleXor(share_3, 1u);
+  share_3 += subgroupShuffleXor(share_3, 2u);
+  var max3 = subgroupShuffle(top_3, first_lane + 0u);
+  var total3 = subgroupShuffle(share_3, first_lane + 0u);
 
   // Merge the groups: those of a subgroup by shuffles, then the subgroups through workgroup memory.
   let part = group / 1u;
   let speaks = true;
   if (speaks && group_lane == 0u) {
-    part_max[0u + part] = max0;
-    part_sum[0u + part] = total0;
-    part_max[32u + part] = max1;
-    part_sum[32u + part] = total1;
-    part_max[64u + part] = max2;
-    part_sum[64u + part] = total2;
-    part_max[96u + part] = max3;
-    part_sum[96u + part] = total3;
+    part_stats[0u + part] = vec2<f32>(max0, total0);
+    part_stats[32u + part] = vec2<f32>(max1, total1);
+    part_stats[64u + part] = vec2<f32>(max2, total2);
+    part_stats[96u + part] = vec2<f32>(max3, total3);
+  }
+  if (speaks) {
+    merged[(0u + part) * 4u + octet0] = sum0_0;
+    merged[(32u + part) * 4u + octet0] = sum1_0;
   }
   workgroupBarrier();
-  {
+  for (var i = lane; i < 12u; i += 128u) {
+    let h = i / 6u;
+    let piece = i % 6u;
     var top = kUnset;
     for (var p = 0u; p < 32u; p++) {
-      top = max(top, part_max[0u + p]);
+      top = max(top, part_stats[(0u + h) * 32u + p].x);
     }
-    let factor = exp2(max0 - top);
-    if (speaks) {
-      merged[(0u + part) * 4u + octet0] = sum0_0 * factor;
-    }
-  }
-  {
-    var top = kUnset;
-    for (var p = 0u; p < 32u; p++) {
-      top = max(top, part_max[32u + p]);
-    }
-    let factor = exp2(max1 - top);
-    if (speaks) {
-      merged[(32u + part) * 4u + octet0] = sum1_0 * factor;
-    }
-  }
-  workgroupBarrier();
-  for (var i = lane; i < 6u; i += 128u) {
-    let h = i / 3u;
-    let octet = i % 3u;
-    var top = kUnset;
-    for (var p = 0u; p < 32u; p++) {
-      top = max(top, part_max[(0u + h) * 32u + p]);
+    let takes = split == 1u && position < span.y && ((atomicLoad(&diagonal_heads) >> (0u + h)) & 1u) != 0u;
+    if (takes) {
+      top = max(top, new_score[0u + h]);
     }
     var total = 0.0;
-    var sum = mat2x4<f32>();
+    var sum = vec4<f32>();
     for (var p = 0u; p < 32u; p++) {
-      let at = (0u + h) * 32u + p;
-      total += part_sum[at] * exp2(part_max[at] - top);
-      sum += merged[(h * 32u + p) * 4u + octet];
+      let stats = part_stats[(0u + h) * 32u + p];
+      let factor = exp2(stats.x - top);
+      total += stats.y * factor;
+      sum += merged[(h * 32u + p) * 4u + piece / 2u][piece % 2u] * factor;
+    }
+    if (takes) {
+      let factor = exp2(new_score[0u + h] - top);
+      total += factor;
+      sum += new_sum[piece / 2u][piece % 2u] * factor;
     }
     let head = item * 4u + first_head + 0u + h;
-    store_output(head * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
-  }
-  workgroupBarrier();
-  {
-    var top = kUnset;
-    for (var p = 0u; p < 32u; p++) {
-      top = max(top, part_max[64u + p]);
+    let at = (head * 2u + split) * 7u;
+    // The merge does not use the sums of a split without a live key.
+    if (top > kUnset) {
+      partials[at + piece] = sum;
     }
-    let factor = exp2(max2 - top);
-    if (speaks) {
-      merged[(0u + part) * 4u + octet0] = sum2_0 * factor;
-    }
-  }
-  {
-    var top = kUnset;
-    for (var p = 0u; p < 32u; p++) {
-      top = max(top, part_max[96u + p]);
-    }
-    let factor = exp2(max3 - top);
-    if (speaks) {
-      merged[(32u + part) * 4u + octet0] = sum3_0 * factor;
+    if (piece == 0u) {
+      partials[at + 6u] = vec4<f32>(top, total, bitcast<f32>(touched0 ^ touched1), 0.0);
     }
   }
   workgroupBarrier();
-  for (var i = lane; i < 6u; i += 128u) {
-    let h = i / 3u;
-    let octet = i % 3u;
+  if (speaks) {
+    merged[(0u + part) * 4u + octet0] = sum2_0;
+    merged[(32u + part) * 4u + octet0] = sum3_0;
+  }
+  workgroupBarrier();
+  for (var i = lane; i < 12u; i += 128u) {
+    let h = i / 6u;
+    let piece = i % 6u;
     var top = kUnset;
     for (var p = 0u; p < 32u; p++) {
-      top = max(top, part_max[(2u + h) * 32u + p]);
+      top = max(top, part_stats[(2u + h) * 32u + p].x);
+    }
+    let takes = split == 1u && position < span.y && ((atomicLoad(&diagonal_heads) >> (2u + h)) & 1u) != 0u;
+    if (takes) {
+      top = max(top, new_score[2u + h]);
     }
     var total = 0.0;
-    var sum = mat2x4<f32>();
+    var sum = vec4<f32>();
     for (var p = 0u; p < 32u; p++) {
-      let at = (2u + h) * 32u + p;
-      total += part_sum[at] * exp2(part_max[at] - top);
-      sum += merged[(h * 32u + p) * 4u + octet];
+      let stats = part_stats[(2u + h) * 32u + p];
+      let factor = exp2(stats.x - top);
+      total += stats.y * factor;
+      sum += merged[(h * 32u + p) * 4u + piece / 2u][piece % 2u] * factor;
+    }
+    if (takes) {
+      let factor = exp2(new_score[2u + h] - top);
+      total += factor;
+      sum += new_sum[piece / 2u][piece % 2u] * factor;
     }
     let head = item * 4u + first_head + 2u + h;
-    store_output(head * 3u + octet, sum * select(0.0, 1.0 / total, total > 0.0));
+    let at = (head * 2u + split) * 7u;
+    // The merge does not use the sums of a split without a live key.
+    if (top > kUnset) {
+      partials[at + piece] = sum;
+    }
+    if (piece == 0u) {
+      partials[at + 6u] = vec4<f32>(top, total, bitcast<f32>(touched0 ^ touched1), 0.0);
+    }
   }
 }

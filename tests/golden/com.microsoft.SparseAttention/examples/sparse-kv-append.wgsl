@@ -3,6 +3,8 @@
 
 
 
+
+
 struct Params { octets: u32, sequence: u32, capacity: u32, limit: u32 };
 @group(0) @binding(0) var<storage, read> key: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> value: array<vec4<u32>>;
@@ -13,13 +15,14 @@ struct Params { octets: u32, sequence: u32, capacity: u32, limit: u32 };
 @group(0) @binding(6) var<uniform> params: Params;
 
 fn item_span(item: u32) -> vec2<u32> {
+  // Both are asked for at once.
+  let total = total_length[0];
+  let length = lengths[item];
   let sequence = i32(params.sequence);
   let limit = i32(params.limit);
-  if (total_length[0] == sequence) {
-    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
-  }
-  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
-  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+  let live = max(clamp(length, 0, limit), min(sequence, limit));
+  let prompt = vec2<u32>(0u, u32(clamp(length, 0, min(sequence, limit))));
+  return select(vec2<u32>(u32(max(live - sequence, 0)), u32(live)), prompt, total == sequence);
 }
 
 @compute @workgroup_size(256)
@@ -37,9 +40,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     return;
   }
   let row = ((item * 2u + kv_head) * params.capacity + position) * 1u;
-  let key_head = (token * 2u + kv_head) * 1u;
-  past_value[2u * (row + octet) + 0u] = value[2u * (key_head + octet) + 0u];
-  past_value[2u * (row + octet) + 1u] = value[2u * (key_head + octet) + 1u];
-  past_key[2u * (row + octet) + 0u] = key[2u * (key_head + octet) + 0u];
-  past_key[2u * (row + octet) + 1u] = key[2u * (key_head + octet) + 1u];
+  let key_head = (token * 2u + 0u + kv_head) * 1u;
+  let value_at = 2u * (key_head + 0u + octet);
+  let value_0 = value[value_at + 0u];
+  let value_1 = value[value_at + 1u];
+  let own_0 = key[2u * (key_head + octet) + 0u];
+  let own_1 = key[2u * (key_head + octet) + 1u];
+  past_value[2u * (row + octet) + 0u] = value_0;
+  past_value[2u * (row + octet) + 1u] = value_1;
+  past_key[2u * (row + octet) + 0u] = own_0;
+  past_key[2u * (row + octet) + 1u] = own_1;
 }

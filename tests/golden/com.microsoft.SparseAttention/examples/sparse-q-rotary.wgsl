@@ -3,6 +3,8 @@
 
 
 
+
+
 struct Params { octets: u32, sequence: u32, capacity: u32, limit: u32 };
 @group(0) @binding(0) var<storage, read> query: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> rotated_query: array<vec4<u32>>;
@@ -13,23 +15,26 @@ struct Params { octets: u32, sequence: u32, capacity: u32, limit: u32 };
 @group(0) @binding(6) var<uniform> params: Params;
 
 fn item_span(item: u32) -> vec2<u32> {
+  // Both are asked for at once.
+  let total = total_length[0];
+  let length = lengths[item];
   let sequence = i32(params.sequence);
   let limit = i32(params.limit);
-  if (total_length[0] == sequence) {
-    return vec2<u32>(0u, u32(clamp(lengths[item], 0, min(sequence, limit))));
-  }
-  let live = max(clamp(lengths[item], 0, limit), min(sequence, limit));
-  return vec2<u32>(u32(max(live - sequence, 0)), u32(live));
+  let live = max(clamp(length, 0, limit), min(sequence, limit));
+  let prompt = vec2<u32>(0u, u32(clamp(length, 0, min(sequence, limit))));
+  return select(vec2<u32>(u32(max(live - sequence, 0)), u32(live)), prompt, total == sequence);
 }
 
 fn cosine_four(position: u32, column: u32) -> vec4<f32> {
   let at = (position * 8u + column) / 4u;
   return bitcast<vec4<f32>>(vec4<u32>(cosine[2u * at], cosine[2u * at + 1u]));
 }
+
 fn sine_four(position: u32, column: u32) -> vec4<f32> {
   let at = (position * 8u + column) / 4u;
   return bitcast<vec4<f32>>(vec4<u32>(sine[2u * at], sine[2u * at + 1u]));
 }
+
 struct OctetPair { low: mat2x4<f32>, high: mat2x4<f32> };
 
 fn rotated(x: mat2x4<f32>, y: mat2x4<f32>, position: u32, octet: u32) -> OctetPair {
@@ -42,11 +47,6 @@ fn rotated(x: mat2x4<f32>, y: mat2x4<f32>, position: u32, octet: u32) -> OctetPa
 
 fn load_query(octet: u32) -> mat2x4<f32> {
   return mat2x4<f32>(bitcast<vec4<f32>>(query[2u * octet]), bitcast<vec4<f32>>(query[2u * octet + 1u]));
-}
-
-fn store_rotated_query(octet: u32, value: mat2x4<f32>) {
-  rotated_query[2u * octet] = bitcast<vec4<u32>>(value[0]);
-  rotated_query[2u * octet + 1u] = bitcast<vec4<u32>>(value[1]);
 }
 
 @compute @workgroup_size(256)
@@ -64,13 +64,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
   let source = (token * 6u + head) * 3u;
   let to = (token * 4u + head) * 3u;
-  if (octet < 1u) {
-    let pair = rotated(load_query(source + octet),
-                       load_query(source + octet + 1u), position, octet);
-    store_rotated_query(to + octet, pair.low);
-    store_rotated_query(to + octet + 1u, pair.high);
-  } else if (octet >= 2u) {
-  rotated_query[2u * (to + octet) + 0u] = query[2u * (source + octet) + 0u];
-  rotated_query[2u * (to + octet) + 1u] = query[2u * (source + octet) + 1u];
-}
+  let own_0 = query[2u * (source + octet) + 0u];
+  let own_1 = query[2u * (source + octet) + 1u];
+  let turns = octet < 2u;
+  let x = load_query(source + octet);
+  let low = octet < 1u;
+  let y = load_query(source + select(octet, select(octet - 1u, octet + 1u, low), turns));
+  let column = octet % 1u * 8u;
+  let c = mat2x4<f32>(cosine_four(position, column), cosine_four(position, column + 4u));
+  let s = mat2x4<f32>(sine_four(position, column), sine_four(position, column + 4u)) * select(1.0, -1.0, low);
+  let turned = mat2x4<f32>(x[0] * c[0] + y[0] * s[0], x[1] * c[1] + y[1] * s[1]);
+  rotated_query[2u * (to + octet) + 0u] = select(own_0, bitcast<vec4<u32>>(turned[0]), vec4<bool>(turns));
+  rotated_query[2u * (to + octet) + 1u] = select(own_1, bitcast<vec4<u32>>(turned[1]), vec4<bool>(turns));
 }
