@@ -59,10 +59,10 @@ def timed(entry):
 
 
 def ours_by_case(reports, package):
-    """case -> {"cold": entry, "hot": entry}: of the newest report that has it, and of several variants the one measured first, which is the selected
-    one; floors are no variant."""
+    """case -> {"cold": entry, "hot": entry}: of the newest report that has it (one without host costs where there is one), and of several variants the
+    one measured first, which is the selected one; floors are no variant."""
     found = collections.OrderedDict()
-    for report in sorted(reports, key=lambda r: r["context"]["date"], reverse=True):
+    for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
         for entry in report["benchmarks"]:
             if entry["package"] != package or entry["variant"].startswith("floor"):
                 continue
