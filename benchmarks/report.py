@@ -289,7 +289,7 @@ def trusted_section(machine):
 def comparisons_section(machine):
     newest = {}
     for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
-        newest |= {(c["name"], c["b"]): (report, c) for c in report.get("comparisons", []) if is_floor(c["b"])}
+        newest |= {c["name"]: (report, c) for c in report.get("comparisons", []) if is_floor(c["b"])}
     rows = sorted(newest.values(), key=lambda row: size_order(row[1]["name"]))
     if not rows:
         return
