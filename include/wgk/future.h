@@ -33,13 +33,16 @@ class Future {
   }
   // The result is dropped. What was submitted still runs; buffers stay alive until it is done.
   void cancel() {
-    if (state_) state_->cancel();
+    if (const auto state = state_ ? state_ : called_back_.lock()) state->cancel();
     state_.reset();
   }
-  // `callback` runs inside a later ready() of nobody but Runtime::poll(), or at once if the result
-  // is there. Takes the result.
+  // `callback` runs once, inside a later Runtime::poll(): with the result, which it takes, or with
+  // "usage/cancelled" after cancel() or when the last Runtime handle goes. (A callback that keeps a
+  // Runtime handle keeps the runtime until somebody polls.)
   void then(std::function<void(Result<T>)> callback) {
-    if (state_) std::exchange(state_, nullptr)->then(std::move(callback));
+    if (!state_) return;
+    called_back_ = state_;
+    std::exchange(state_, nullptr)->then(std::move(callback));
   }
   explicit operator bool() const { return state_ != nullptr; }
 
@@ -54,6 +57,7 @@ class Future {
 
  private:
   std::shared_ptr<State> state_;
+  std::weak_ptr<State> called_back_;  // after then(), for cancel()
 };
 
 }  // namespace wgk

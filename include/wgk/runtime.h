@@ -102,7 +102,8 @@ struct Prewarm {
   Signature signature;
 };
 
-// A cheap handle; copies share. Every const member may be called from any thread.
+// A cheap handle; copies share. Every const member may be called from any thread; on a device
+// without Dawn's implicit synchronization, by one thread at a time.
 class Runtime {
  public:
   // Makes a device. Errors: "device/none" and others of area device.
@@ -138,13 +139,16 @@ class Runtime {
   // Scratch for all of these, one at a time.
   Result<Arena> make_arena(std::span<const Prepared> calls) const;
 
-  // Runs the callbacks of everything that is done. Never waits.
+  // Runs the callbacks of everything that is done. Never waits. Those still waiting when the last
+  // handle of the runtime goes run then, with "usage/cancelled".
   void poll() const;
   // Until everything submitted so far is done.
   Status wait_idle(std::optional<std::chrono::nanoseconds> timeout = {}) const;
 
   RuntimeStats stats() const;
-  std::uint64_t trim() const;  // gives pooled buffers back; the bytes that this freed
+  // Gives back what is pooled, and what finished calls and scratch keep for the next call; the
+  // bytes that this freed.
+  std::uint64_t trim() const;
 
   // Nothing while the device is well.
   std::optional<Loss> lost() const;
@@ -155,11 +159,12 @@ class Runtime {
 
   // For the library's own use.
   struct Impl;
-  explicit Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  explicit Runtime(std::shared_ptr<Impl> impl);
   const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
   std::shared_ptr<Impl> impl_;
+  std::shared_ptr<void> owner_;  // of all handles; with the last, nobody can poll any more
 };
 
 }  // namespace wgk

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <format>
+#include <new>
 #include <optional>
 
 #include "gpu/names.h"
@@ -123,7 +124,10 @@ void Memory::release(std::vector<Handle<WGPUBuffer>> handles) const {
 
 void Memory::recycle(Buffer& buffer) {
   std::vector<Handle<WGPUBuffer>> released;
-  recycle_or(buffer, released);
+  try {
+    recycle_or(buffer, released);
+  } catch (const std::bad_alloc&) {  // no host memory to pool it: the handle went with the stack
+  }
   release(std::move(released));
 }
 

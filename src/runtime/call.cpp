@@ -2,6 +2,7 @@
 // One call as a whole: place and upload, run, read back, each part at the earliest possible moment
 // and none of them twice.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <format>
 #include <utility>
@@ -87,7 +88,8 @@ class CallState : public Future<CallResult>::State, public std::enable_shared_fr
   std::vector<std::size_t> read_tensors_;
   CallTiming timing_;
   Clock::time_point start_;
-  bool submitted_ = false, cancelled_ = false;
+  bool submitted_ = false;
+  std::atomic<bool> cancelled_ = false;  // by another thread than the one that polls
   std::optional<Error> failed_;
 };
 
@@ -296,17 +298,18 @@ Result<CallResult> CallState::result() {
 }
 
 void CallState::then(std::function<void(Result<CallResult>)> callback) {
-  kernel_->runtime->add_callback([self = shared_from_this(), callback = std::move(callback)] {
-    if (self->cancelled_) {
-      callback(failure("usage/cancelled", "the call was cancelled"));
-      return true;
-    }
-    auto ready = self->poll();
-    if (ready && !*ready) return false;
-    callback(ready ? self->finish({})
-                   : Result<CallResult>(std::unexpected(std::move(ready.error()))));
-    return true;
-  });
+  kernel_->runtime->add_callback(
+      [self = shared_from_this(), callback = std::move(callback)](bool over) {
+        if (over || self->cancelled_) {
+          callback(failure("usage/cancelled", "the call was cancelled"));
+          return true;
+        }
+        auto ready = self->poll();
+        if (ready && !*ready) return false;
+        callback(ready ? self->finish({})
+                       : Result<CallResult>(std::unexpected(std::move(ready.error()))));
+        return true;
+      });
 }
 
 Result<Future<CallResult>> start_call(const KernelRef& kernel, const Inputs& inputs,

@@ -387,5 +387,42 @@ TEST_F(Counters, ARuntimeTakesEverythingWithIt) {
   EXPECT_GT(counting().of(Call::device_destroy), 0) << "our own devices are destroyed";
 }
 
+// Nobody polls after then(): the runtime goes with its last handle all the same, and every callback
+// hears of it.
+TEST_F(Counters, CallbacksThatNobodyPollsForKeepNothing) {
+  const Live before;
+  RuntimeOptions options;
+  options.adapter.backend = "null";
+  int cancelled = 0;
+  const auto heard = [&](const auto& result) {
+    if (!result && result.error().code == "usage/cancelled") ++cancelled;
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::optional<Runtime> runtime = counted_runtime(options);
+    Kernel kernel = *runtime->load(scale_package());
+    const Signature signature = {.inputs = {{.name = "x", .shape = {100}}},
+                                 .args = {{"factor", 2}}};
+    const Prewarm wanted{kernel, signature};
+    kernel.start({{"x", HostTensor(x, {100})}}, by(3, true))->then(heard);
+    kernel.start_prepare(signature)->then(heard);
+    runtime->prewarm({&wanted, 1})->then(heard);
+    runtime->prewarm_remembered()->then(heard);
+    Tensor kept = *runtime->upload(HostTensor(x, {100}));
+    const auto prepared = *kernel.prepare(signature);
+    auto bound = *prepared.bind({{"x", kept}, prepared.make_outputs()->at(0)});
+    bound.run()->then(heard);
+    Runtime copy = *runtime;
+    runtime.reset();
+    EXPECT_EQ(cancelled, 5 * i) << "there is a handle left";
+    copy = Runtime(nullptr);
+    EXPECT_EQ(cancelled, 5 * (i + 1));
+    // A kernel outlives the handles; nobody can poll for what it starts now.
+    kernel.start({{"x", HostTensor(x, {100})}}, by(3, true))->then(heard);
+    EXPECT_EQ(cancelled, 5 * (i + 1) + 1);
+    cancelled = 5 * (i + 1);
+  }
+  EXPECT_EQ(Live(), before) << Live().total() - before.total() << " objects are left";
+}
+
 }  // namespace
 }  // namespace wgk

@@ -35,19 +35,21 @@ class PrepareState : public Future<Prepared>::State,
   }
   void cancel() override { cancelled_ = true; }
   void then(std::function<void(Result<Prepared>)> callback) override {
-    kernel_->runtime->add_callback([self = shared_from_this(), callback = std::move(callback)] {
-      const auto ready = self->poll();
-      if (ready && !*ready && !self->cancelled_) return false;
-      callback(self->finish({}));
-      return true;
-    });
+    kernel_->runtime->add_callback(
+        [self = shared_from_this(), callback = std::move(callback)](bool over) {
+          if (over) self->cancelled_ = true;
+          const auto ready = self->cancelled_ ? Result<bool>(true) : self->poll();
+          if (ready && !*ready) return false;
+          callback(self->finish({}));
+          return true;
+        });
   }
 
  private:
   KernelRef kernel_;
   PlanEntryRef entry_;
   Request request_;
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_ = false;
 };
 
 // Whether two plans differ in nothing but uniform values; else what differs.
@@ -331,8 +333,8 @@ Status Submission::wait(std::optional<std::chrono::nanoseconds> timeout) {
 void Submission::then(std::function<void(Status)> callback) {
   if (!impl_) return;
   impl_->ask();
-  impl_->runtime->add_callback([impl = impl_, callback = std::move(callback)] {
-    if (impl->cancelled) {
+  impl_->runtime->add_callback([impl = impl_, callback = std::move(callback)](bool over) {
+    if (over || impl->cancelled) {
       callback(impl->refuse());
       return true;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiling ahead: what a list of calls needs, or what the cache folder remembers.
+#include <atomic>
 #include <format>
 #include <memory>
 #include <span>
@@ -41,9 +42,10 @@ class PrewarmState : public Future<void>::State, public std::enable_shared_from_
   }
   void cancel() override { cancelled_ = true; }
   void then(std::function<void(Result<void>)> callback) override {
-    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)] {
-      const auto ready = self->poll();
-      if (ready && !*ready && !self->cancelled_) return false;
+    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)](bool over) {
+      if (over) self->cancelled_ = true;
+      const auto ready = self->cancelled_ ? Result<bool>(true) : self->poll();
+      if (ready && !*ready) return false;
       callback(self->finish({}));
       return true;
     });
@@ -54,7 +56,7 @@ class PrewarmState : public Future<void>::State, public std::enable_shared_from_
   std::vector<PlanEntryRef> entries_;
   std::size_t next_ = 0;  // the first that nobody has waited for to the end
   Result<void> result_;
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_ = false;
 };
 
 // Every remembered text on its own: one that no longer compiles does not spoil the others.
@@ -83,9 +85,10 @@ class RememberedState : public Future<std::size_t>::State,
   }
   void cancel() override { cancelled_ = true; }
   void then(std::function<void(Result<std::size_t>)> callback) override {
-    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)] {
-      const auto ready = self->poll();
-      if (ready && !*ready && !self->cancelled_) return false;
+    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)](bool over) {
+      if (over) self->cancelled_ = true;
+      const auto ready = self->cancelled_ ? Result<bool>(true) : self->poll();
+      if (ready && !*ready) return false;
       callback(self->finish({}));
       return true;
     });
@@ -95,7 +98,7 @@ class RememberedState : public Future<std::size_t>::State,
   RuntimeRef runtime_;
   std::vector<gpu::Pipelines::Pending> pending_;
   std::size_t next_ = 0, built_ = 0;
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_ = false;
 };
 
 }  // namespace

@@ -99,23 +99,66 @@ Result<SessionRef> Runtime::Impl::live_session() const {
   return session;
 }
 
-void Runtime::Impl::add_callback(std::function<bool()> callback) {
-  const std::lock_guard lock(callback_mutex);
-  callbacks.push_back(std::move(callback));
+void Runtime::Impl::add_callback(Callback callback) {
+  {
+    const std::lock_guard lock(callback_mutex);
+    if (!owner.expired()) {
+      callbacks.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback(true);
 }
 
 void Runtime::Impl::poll() {
-  std::vector<std::function<bool()>> taken;
+  std::list<Callback> taken;
+  // Those that came meanwhile come after the older ones; none is lost when one of them throws.
+  struct PutBack {
+    Runtime::Impl& runtime;
+    std::list<Callback>& taken;
+    ~PutBack() {
+      const std::lock_guard lock(runtime.callback_mutex);
+      runtime.callbacks.splice(runtime.callbacks.begin(), taken);
+    }
+  };
   {
     const std::lock_guard lock(callback_mutex);
     taken.swap(callbacks);
   }
-  std::erase_if(taken, [](const auto& callback) { return callback(); });
+  const PutBack put_back(*this, taken);
+  for (auto next = taken.begin(); next != taken.end();) {
+    std::list<Callback> now;
+    now.splice(now.begin(), taken, next++);
+    if (!now.front()(false)) taken.splice(next, now);
+  }
+}
+
+void Runtime::Impl::end_callbacks() {
+  std::list<Callback> taken;
+  {
+    const std::lock_guard lock(callback_mutex);
+    taken.swap(callbacks);
+  }
+  for (const Callback& callback : taken) {
+    try {
+      callback(true);
+    } catch (...) {  // this may be a destructor, and the others want to know too
+    }
+  }
+}
+
+std::shared_ptr<void> Runtime::Impl::own() {
+  struct Owner {
+    RuntimeRef runtime;
+    explicit Owner(RuntimeRef of) : runtime(std::move(of)) {}
+    ~Owner() { runtime->end_callbacks(); }
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+  };
   const std::lock_guard lock(callback_mutex);
-  // Those that came meanwhile come after the older ones.
-  taken.insert(taken.end(), std::make_move_iterator(callbacks.begin()),
-               std::make_move_iterator(callbacks.end()));
-  callbacks = std::move(taken);
+  std::shared_ptr<void> shared = owner.lock();
+  if (!shared) owner = shared = std::make_shared<Owner>(shared_from_this());
+  return shared;
 }
 
 void Runtime::Impl::add_holder(std::weak_ptr<IdleHolder> holder) {
@@ -148,6 +191,10 @@ Result<Runtime> adopt_with(const AdoptOptions& options, const gpu::Procs& procs)
 }
 
 gpu::Context context_of(const Runtime& runtime) { return runtime.impl()->session()->context; }
+
+Runtime::Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
+  if (impl_) owner_ = impl_->own();
+}
 
 Result<Runtime> Runtime::create(const RuntimeOptions& options) {
   auto impl = std::make_shared<Impl>();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,9 +55,14 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   Result<SessionRef> live_session() const;
   Result<SessionRef> open_session(std::uint64_t generation) const;
 
-  // Something to be asked now and then until it says that it is done.
-  void add_callback(std::function<bool()> callback);
+  // Something to be asked now and then until it says that it is done; or told, once, that nobody
+  // will ask again.
+  using Callback = std::function<bool(bool over)>;
+  void add_callback(Callback callback);
   void poll();
+  // What all handles of the runtime share. Kernels, tensors and futures hold the runtime without.
+  std::shared_ptr<void> own();
+  void end_callbacks();
   void add_holder(std::weak_ptr<IdleHolder> holder);
   void drop(bool stale_only);
 
@@ -64,7 +70,8 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   mutable std::mutex mutex;
   SessionRef current;
   std::mutex callback_mutex;
-  std::vector<std::function<bool()>> callbacks;
+  std::list<Callback> callbacks;
+  std::weak_ptr<void> owner;
   std::mutex holder_mutex;
   std::vector<std::weak_ptr<IdleHolder>> holders;
 };

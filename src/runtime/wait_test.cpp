@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "gpu/procs.h"
 #include "runtime/access.h"
@@ -144,6 +146,45 @@ TEST_F(ShortWaits, ASubmissionAndTheQueueGoOn) {
   EXPECT_TRUE(submission.wait());
   EXPECT_TRUE(runtime.wait_idle());
   EXPECT_TRUE(bound.run_and_read());
+}
+
+TEST_F(ShortWaits, ACallbackCanBeCancelled) {
+  int cancelled = 0;
+  const auto heard = [&](const auto& result) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, "usage/cancelled");
+    ++cancelled;
+  };
+  g_busy = true;
+  auto called = *scale.start({{"x", HostTensor(x, {100})}}, {.args = {{"factor", 2.0}}});
+  auto prepared = *scale.start_prepare(signature);
+  called.then(heard);
+  prepared.then(heard);
+  called.cancel();
+  prepared.cancel();
+  runtime.poll();
+  EXPECT_EQ(cancelled, 2);
+  runtime.poll();
+  EXPECT_EQ(cancelled, 2) << "once each";
+}
+
+// What one callback throws goes to whoever polls, and the others are told by the next poll.
+TEST_F(ShortWaits, ACallbackThatThrowsTakesNoneWithIt) {
+  std::vector<int> order;
+  const auto note = [&](int which) {
+    return [&order, which](const Result<CallResult>&) {
+      order.push_back(which);
+      if (which == 1) throw std::runtime_error("the caller's own");
+    };
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto called = *scale.start({{"x", HostTensor(x, {100})}}, {.args = {{"factor", 2.0}}});
+    called.then(note(i));
+    called.cancel();
+  }
+  EXPECT_THROW(runtime.poll(), std::runtime_error);
+  runtime.poll();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
 }  // namespace
