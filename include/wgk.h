@@ -433,8 +433,8 @@ WGK_API wgk_status wgk_runtime_prewarm(const wgk_runtime* runtime, const wgk_ker
                                        wgk_future** future, wgk_error** error);
 WGK_API wgk_status wgk_runtime_prewarm_remembered(const wgk_runtime* runtime, wgk_future** future,
                                                   wgk_error** error);
-/* The same without a device; `caps` is a capability profile as JSON, or null for the default
- * device. */
+/* The same without a device, with the planner's usual limits (only C++ has wgk::Planner, which
+ * bends them); `caps` is a capability profile as JSON, or null for the default device. */
 WGK_API wgk_status wgk_package_plan(const wgk_package* package, const wgk_signature* signature,
                                     const char* caps, char** json, wgk_error** error);
 WGK_API wgk_status wgk_package_explain(const wgk_package* package, const wgk_signature* signature,

@@ -90,6 +90,16 @@ PARAMETERS = {"Loss": "wgk_runtime_lost"}
 # C++ struct -> the keys of a JSON text that src/capi writes.
 TEXTS = ["DeviceNeed", "DeviceDescription", "AdapterDescription", "PortInfo"]
 
+# Public classes and structs that C has in another form, each with the form.
+OTHER_FORMS = {
+    "Error": "wgk_error", "Json": "JSON texts", "HostArray": "bytes that the caller has room for", "Prewarm": "parameters of wgk_runtime_prewarm",
+    "DeviceCaps": "JSON texts", "SubgroupMatrixConfig": "in DeviceCaps", "VariantOff": "the option quirks",
+    "Plan": "JSON texts", "PlanTensor": "in Plan", "PlanScratch": "in Plan", "PlanBinding": "in Plan", "PlanUniform": "in Plan", "PlanPass": "in Plan",
+    "SkippedPass": "in Plan", "Explanation": "JSON texts", "VariantDecision": "in Explanation",
+    "Request": "wgk_signature", "TensorDesc": "wgk_signature_input", "OutputDesc": "wgk_output", "BufferRange": "wgk_signature_input.buffer",
+    "Planner": "C++ only, as wgk.h says", "PlanOptions": "of Planner",
+}
+
 
 def without_comments(text):
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
@@ -164,6 +174,13 @@ class Comparison:
                 if target not in self.functions:
                     self.wrong.append(f"{name}: {target} is not in wgk.h")
 
+    def every_type(self):
+        """Nothing public is in no table."""
+        known = MEMBERS.keys() | STRUCTS.keys() | PARAMETERS.keys() | set(TEXTS) | OTHER_FORMS.keys()
+        public = set(re.findall(r"^(?:class|struct) (\w+)[^;{]*\{", self.cpp, flags=re.M))
+        self.wrong += [f"{name} is public and in no table of this test" for name in sorted(public - known)]
+        self.wrong += [f"{name} is in this test's tables but not public" for name in sorted(known - public - {"Signature::Input"})]
+
     def classes(self):
         for name, members in MEMBERS.items():
             found = public_members(self.cpp, name)
@@ -198,6 +215,7 @@ class Comparison:
 
 def main():
     comparison = Comparison(pathlib.Path(sys.argv[1]))
+    comparison.every_type()
     comparison.classes()
     comparison.structs()
     for line in comparison.wrong:

@@ -42,6 +42,12 @@ step "find_package, C99"
 cmake -S "$here/c_consumer" -B "$work/c_consumer" "${generator[@]}" >/dev/null
 cmake --build "$work/c_consumer" >/dev/null
 "$work/c_consumer/run" "$package"
+cmake -S "$here/c_consumer" -B "$work/c_static" "${generator[@]}" -DLIBRARY=c_static >/dev/null
+cmake --build "$work/c_static" >/dev/null
+"$work/c_static/run" "$package"
+if ldd "$work/c_static/run" | grep -i libwgkernels; then
+  echo "the static program must not need the shared library" && exit 1
+fi
 
 step "pkg-config, C and C++"
 # shellcheck disable=SC2046 # flags are words
