@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -137,7 +137,7 @@ std::optional<Error> ParsedExpression::resolve(const Scope& scope, NameValues& t
 }
 
 struct SharedParses::Parses {
-  std::unordered_map<std::string_view, std::shared_ptr<const Expression::Parsed>> by_text;
+  std::map<std::string_view, std::shared_ptr<const Expression::Parsed>> by_text;
   static thread_local Parses* current;
 };
 

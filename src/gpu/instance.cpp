@@ -173,11 +173,18 @@ void Instance::keep(std::shared_ptr<void> place) const {
 }
 
 void Instance::abandon(WGPUFuture future) const {
-  std::vector<WGPUFuture> futures;
   {
     const std::lock_guard lock(mutex_);
     abandoned_.push_back(future);
     if (abandoned_.size() < sweep_at_) return;
+  }
+  look_at_abandoned();
+}
+
+void Instance::look_at_abandoned() const {
+  std::vector<WGPUFuture> futures;
+  {
+    const std::lock_guard lock(mutex_);
     futures.swap(abandoned_);
   }
   sweep(futures);  // without the lock: callbacks run in it

@@ -56,6 +56,7 @@ class Instance {
   // Nobody waits for this future any more. Now and then all such futures are looked at, and those
   // that are done are forgotten, here and by the library.
   void abandon(WGPUFuture future) const;
+  void look_at_abandoned() const;  // all of them, now
   // The device hangs: its futures are not looked at any more.
   void leave_alone() const { left_alone_.store(true, std::memory_order_relaxed); }
 

@@ -48,17 +48,15 @@ class Substitution {
   }
 
   // The value that a text which is nothing but one placeholder stands for.
-  const Json* whole(const Json& source) const {
-    const std::string* text = source.if_string();
-    if (text == nullptr || text->empty() || placeholder_length(*text) != text->size())
-      return nullptr;
-    return find_value(values_, std::string_view(*text).substr(1, text->size() - 2));
+  const Json* whole(std::string_view text) const {
+    if (text.empty() || placeholder_length(text) != text.size()) return nullptr;
+    return find_value(values_, text.substr(1, text.size() - 2));
   }
 
   Result<std::optional<Json>> string(const std::string& text) {
-    if (const Json* value = whole(Json(text))) {
+    if (const Json* value = whole(text)) {
       if (!value->is_null()) return std::optional(*value);
-      const bool in_list = !path_.empty() && !path_.back();
+      const bool in_list = !path_.empty() && path_.back() == nullptr;
       if (in_list)
         return fail("null for '" + text + "' cannot remove " + where() + "; an empty list would");
       if (path_.empty() || *path_.back() == "id" || (path_.size() == 1 && *path_[0] == "passes")) {
@@ -73,7 +71,11 @@ class Substitution {
   Result<std::string> fill(const std::string& text) {
     std::string out;
     std::string_view rest = text;
-    while (!rest.empty()) {
+    while (true) {
+      const std::size_t brace = std::min(rest.find('{'), rest.size());
+      out += rest.substr(0, brace);
+      rest.remove_prefix(brace);
+      if (rest.empty()) return out;
       const std::size_t length = placeholder_length(rest);
       const Json* value = length == 0 ? nullptr : find_value(values_, rest.substr(1, length - 2));
       if (value == nullptr) {
@@ -89,14 +91,14 @@ class Substitution {
       out += value->is_string() ? *value->if_string() : json::write(*value);
       rest.remove_prefix(length);
     }
-    return out;
   }
 
   Result<std::optional<Json>> array(const Json::Array& items) {
     Json::Array out;
-    path_.emplace_back(std::nullopt);
+    path_.push_back(nullptr);
     for (const Json& item : items) {
-      const Json* value = whole(item);
+      const std::string* text = item.if_string();
+      const Json* value = text == nullptr ? nullptr : whole(*text);
       if (value != nullptr && value->is_array()) {
         out.insert(out.end(), value->if_array()->begin(), value->if_array()->end());
         continue;
@@ -112,7 +114,7 @@ class Substitution {
     Json::Object out;
     std::vector<std::string> keys;
     for (const auto& [source, value] : members) {
-      path_.emplace_back(source);
+      path_.push_back(&source);
       WGK_ASSIGN(std::string key, fill(source));
       if (std::ranges::contains(keys, key))
         return fail("the key '" + key + "' arises twice at " + where());
@@ -140,17 +142,18 @@ class Substitution {
   }
 
   Status check_text(std::string_view text) const {
-    for (; !text.empty(); text.remove_prefix(1)) {
-      if (const std::size_t length = placeholder_length(text)) {
-        return fail("the placeholder '" + std::string(text.substr(0, length)) + "' has no value");
-      }
+    for (std::size_t at = text.find('{'); at != std::string_view::npos;
+         at = text.find('{', at + 1)) {
+      const std::size_t length = placeholder_length(text.substr(at));
+      if (length > 0)
+        return fail("the placeholder '" + std::string(text.substr(at, length)) + "' has no value");
     }
     return {};
   }
 
   std::string where() const {
     std::string text = "variant";
-    for (const auto& key : path_) text += key ? "." + *key : "[]";
+    for (const std::string* key : path_) text += key != nullptr ? "." + *key : "[]";
     return text;
   }
 
@@ -160,8 +163,7 @@ class Substitution {
 
   const Record& values_;
   std::string place_;
-  std::vector<std::optional<std::string>>
-      path_;  // keys on the way; nothing for the element of a list
+  std::vector<const std::string*> path_;  // keys on the way; null for the element of a list
 };
 
 Status check_family_keys(const Cursor& record) {

@@ -312,7 +312,9 @@ RuntimeStats Runtime::stats() const {
 
 std::uint64_t Runtime::trim() const {
   impl_->drop(false);
-  return impl_->session()->context.memory->trim();
+  const SessionRef session = impl_->session();
+  session->context.device->instance().look_at_abandoned();
+  return session->context.memory->trim();
 }
 
 std::optional<Loss> Runtime::lost() const {
