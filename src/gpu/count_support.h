@@ -105,7 +105,14 @@ Info count_result(Info info) {
     Info info;
   };
   info.userdata1 = new Next{info};
-  if constexpr (std::is_same_v<Object, WGPUDevice>) {
+  if constexpr (std::is_same_v<Object, WGPUAdapter>) {
+    info.callback = [](WGPURequestAdapterStatus status, WGPUAdapter adapter, WGPUStringView message,
+                       void* user, void*) {
+      const std::unique_ptr<Next> next(static_cast<Next*>(user));
+      if (adapter != nullptr) ++live_of<WGPUAdapter>;
+      next->info.callback(status, adapter, message, next->info.userdata1, next->info.userdata2);
+    };
+  } else if constexpr (std::is_same_v<Object, WGPUDevice>) {
     info.callback = [](WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message,
                        void* user, void*) {
       const std::unique_ptr<Next> next(static_cast<Next*>(user));
@@ -125,7 +132,9 @@ Info count_result(Info info) {
 
 template <class T>
 T counted_argument(T argument) {
-  if constexpr (std::is_same_v<T, WGPURequestDeviceCallbackInfo>)
+  if constexpr (std::is_same_v<T, WGPURequestAdapterCallbackInfo>)
+    return count_result<T, WGPUAdapter>(argument);
+  else if constexpr (std::is_same_v<T, WGPURequestDeviceCallbackInfo>)
     return count_result<T, WGPUDevice>(argument);
   else if constexpr (std::is_same_v<T, WGPUCreateComputePipelineAsyncCallbackInfo>)
     return count_result<T, WGPUComputePipeline>(argument);

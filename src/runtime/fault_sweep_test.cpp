@@ -200,7 +200,8 @@ struct Way {
     WGK_TRY(transfers());
     WGK_TRY(record());
     WGK_TRY(arena());
-    runtime->trim();
+    runtime->trim();  // looks at abandoned waits, too
+    given_up = given_up || !faults().failed.empty();
     if (host == nullptr) {
       WGK_TRY(runtime->rebuild());
       WGK_TRY(scale.call({{"x", HostTensor(x, {100})}}, by(2)));
