@@ -61,7 +61,8 @@ wgk_status whole_way(const wgk_package* package, wgk_error** error) {
   options.backend = "null";
   options.get_proc_address = reinterpret_cast<wgk_proc>(look_up);
   const std::vector<float> ones(16, 1.0F);
-  const wgk_host_tensor x = host(ones, kMatrix, 2), gamma = host(ones, kRow, 1);
+  const std::vector<float> half(8, 0.5F);
+  const wgk_host_tensor x = host(ones, kMatrix, 2), gamma = host(half, kRow, 1);
   const wgk_input inputs[] = {
       {"input", &x, nullptr}, {"skip", &x, nullptr}, {"gamma", &gamma, nullptr}};
   wgk_call_options read_back = WGK_CALL_OPTIONS_INIT;

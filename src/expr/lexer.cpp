@@ -94,13 +94,13 @@ class Lexer {
 
   bool step() {
     if (reads_text() && read_text()) return true;
-    if (rest().starts_with("{#")) return read_comment();
-    if (rest().starts_with("{%-")) {
+    if (peek(0) == '{' && peek(1) == '#') return read_comment();
+    if (peek(0) == '{' && peek(1) == '%' && peek(2) == '-') {
       strip_last_text();
       take(TokenKind::kOpenStatement, 3);
       return true;
     }
-    if (rest().starts_with("{{-")) {
+    if (peek(0) == '{' && peek(1) == '{' && peek(2) == '-') {
       strip_last_text();
       take(TokenKind::kOpenExpression, 3);
       braces_ = 0;
@@ -108,7 +108,7 @@ class Lexer {
     }
     skip_space();
     if (at_ >= source_.size()) return fail_at_end();
-    if (rest().starts_with("-%}") || rest().starts_with("-}}")) {
+    if (peek(0) == '-' && (peek(1) == '%' || peek(1) == '}') && peek(2) == '}') {
       take(source_[at_ + 1] == '%' ? TokenKind::kCloseStatement : TokenKind::kCloseExpression, 3);
       skip_space();
       return true;
@@ -231,7 +231,7 @@ class Lexer {
 
   bool read_fixed() {
     for (const Fixed& fixed : kFixed) {
-      if (!rest().starts_with(fixed.text)) continue;
+      if (fixed.text.front() != source_[at_] || !rest().starts_with(fixed.text)) continue;
       // Inside an object literal "}}" is two braces.
       if (fixed.kind == TokenKind::kCloseExpression && braces_ > 0) continue;
       if (fixed.kind == TokenKind::kOpenExpression) braces_ = 0;

@@ -16,6 +16,9 @@ namespace {
 
 bool is_block_mark(char c) { return c == '#' || c == '%' || c == '-'; }
 
+// The last byte of a line terminator, or of some other character.
+bool may_end_line(char c) { return c == '\n' || c == '\r' || c == '\xa8' || c == '\xa9'; }
+
 // Bytes of the line terminator that ends before `at` (LF, CR, U+2028, U+2029).
 bool is_line_start(std::string_view text, std::size_t at) {
   if (at == 0) return true;
@@ -79,6 +82,12 @@ void Source::strip_blocks(std::string_view original) {
         at = mark;
       }
     }
+    // Nothing happens inside of a line.
+    std::size_t end = at;
+    while (end < original.size() && !may_end_line(original[end])) ++end;
+    text_.append(original, at, end - at);
+    at = end;
+    if (at == original.size()) break;
     const bool after_block = original[at] == '\n' && at >= 2 && original[at - 1] == '}' &&
                              is_block_mark(original[at - 2]);
     if (after_block) {
