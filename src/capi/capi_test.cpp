@@ -255,6 +255,38 @@ TEST_F(CApi, FuturesAreAwaitedPolledAndCalledBack) {
   wgk_future_free(future);
 }
 
+TEST_F(CApi, FreeingARuntimeCallsWhoStillWaits) {
+  wgk_runtime_options options = WGK_RUNTIME_OPTIONS_INIT;
+  wgk_runtime* other = nullptr;
+  wgk_kernel* kernel = nullptr;
+  ASSERT_EQ(wgk_runtime_create(&options, &other, errors.at()), WGK_OK) << errors.text();
+  ASSERT_EQ(wgk_kernel_load(other, kPackage, nullptr, &kernel, errors.at()), WGK_OK);
+  const wgk_signature call = signature();
+  std::vector<std::string> codes;
+  const auto note = [](wgk_status status, wgk_error* error, void* list) {
+    EXPECT_EQ(status, WGK_ERROR_USAGE);
+    static_cast<std::vector<std::string>*>(list)->emplace_back(wgk_error_code(error));
+    wgk_error_free(error);
+  };
+  const auto start = [&](wgk_future** future) {
+    ASSERT_EQ(wgk_kernel_start_prepare(kernel, &call, future, errors.at()), WGK_OK);
+    ASSERT_EQ(wgk_future_then(*future, note, &codes, errors.at()), WGK_OK);
+  };
+  wgk_future *first = nullptr, *second = nullptr;
+  start(&first);
+  wgk_future_cancel(first);
+  wgk_runtime_poll(other);
+  ASSERT_EQ(codes.size(), 1) << "cancelled after then";
+  EXPECT_EQ(codes.front(), "usage/cancelled");
+  start(&second);
+  wgk_runtime_free(other);
+  wgk_kernel_free(kernel);
+  wgk_future_free(first);
+  wgk_future_free(second);
+  ASSERT_EQ(codes.size(), 2) << "nobody can poll any more";
+  EXPECT_EQ(codes.back(), "usage/cancelled");
+}
+
 // Zero only looks: however often it is too early, nothing is lost and the next wait goes on.
 TEST_F(CApi, AWaitOfZeroOnlyLooks) {
   const auto look = [&](auto&& wait) {

@@ -91,11 +91,11 @@ Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
   {
     const std::lock_guard lock(mutex_);
     if (prepared_) return prepared_;
-    pending_.reset();
   }
   auto prepared = gpu::Prepared::make(session_->context, plan_);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
   const std::lock_guard lock(mutex_);
+  pending_.reset();
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
   prepared_ = std::move(*prepared);
   if (session_->cache) {
     for (const PlanPass& pass : plan_->passes) session_->cache->remember(pass);
@@ -123,21 +123,21 @@ Result<PlanEntry::Placed> PlanEntry::place_new(const std::shared_ptr<const gpu::
   auto bound = gpu::Bound::make(prepared, std::move(tensors), {.staging = staging});
   if (!bound) return std::unexpected(std::move(bound.error()));
   placed.bound = slot.bound = std::move(*bound);
-  placed.lease = make_lease();
-  slot.lease = placed.lease;
   return placed;
 }
 
 Result<PlanEntry::Placed> PlanEntry::place(const std::vector<gpu::Slice>& given, bool staging) {
   auto prepared = finish();
   if (!prepared) return std::unexpected(std::move(prepared.error()));
-  Slots dropped;  // goes after the lock
+  Slots dropped;  // goes after the lock, and so does the lease: its end takes the lock
+  std::shared_ptr<void> lease = make_lease();
   {
     const std::lock_guard lock(mutex_);
     for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
       if (slot->busy() || !slot->fits(given, staging)) continue;
-      Placed placed{slot->bound, make_lease(), slot->ours};
-      slot->lease = placed.lease;
+      Placed placed{slot->bound, nullptr, slot->ours};
+      slot->lease = lease;
+      placed.lease = std::move(lease);
       slots_.splice(slots_.begin(), slots_, slot);
       return placed;
     }
@@ -151,6 +151,7 @@ Result<PlanEntry::Placed> PlanEntry::place(const std::vector<gpu::Slice>& given,
   CallSlot slot;
   auto placed = place_new(*prepared, given, staging, slot);
   if (!placed) return placed;
+  slot.lease = placed->lease = std::move(lease);
   const std::lock_guard lock(mutex_);
   slots_.push_front(std::move(slot));
   for (auto last = slots_.end(); slots_.size() > kMaxSlots && last != slots_.begin();) {
