@@ -25,9 +25,16 @@ constexpr std::size_t kDeepestRecursion = 1000;
 // All texts that one evaluation builds may have this many times the bytes of the largest one.
 constexpr std::size_t kTextFactor = 16;
 
-bool is_numeric_fast(Operator op) {
-  return op != Operator::kPower && op != Operator::kConcat && op != Operator::kIn &&
-         op != Operator::kNotIn;
+// A list that nobody else holds and whose items leave the engine as they are.
+bool is_fresh_and_plain(const Value& value) {
+  const Array* list = value.if_array();
+  if (list == nullptr || list->is_tuple || ValueAccess::owners(value) != 1) return false;
+  return std::none_of(list->items.begin(), list->items.end(), [](const Value& item) {
+    const Number* number = item.if_number();
+    return (number != nullptr && number->is_float) || item.if_array() != nullptr ||
+           item.if_object() != nullptr || item.is_hole() ||
+           (item.is_string() && item.if_string() == nullptr);
+  });
 }
 
 }  // namespace
@@ -59,9 +66,7 @@ bool Evaluator::fail_with(std::string_view code, std::string message) {
   return false;
 }
 
-bool Evaluator::charge(std::size_t steps) {
-  steps_ += steps;
-  if (steps_ <= limits_.max_steps && steps <= limits_.max_output / 4 + 1) return true;
+bool Evaluator::fail_charge(std::size_t steps) {
   if (steps_ > limits_.max_steps) {
     return fail_with("limit/steps",
                      "stopped after " + std::to_string(limits_.max_steps) + " steps");
@@ -95,7 +100,7 @@ bool Evaluator::call_closure(const Function& function, std::span<Value>, Value&)
 
 bool Evaluator::evaluate(NodeId id, Value& result) {
   const Node& node = ast_.nodes[id];
-  if (++steps_ > limits_.max_steps) return charge(0);
+  if (++steps_ > limits_.max_steps) return fail_charge(0);
   switch (node.kind) {
     case NodeKind::kConstant: result = ast_.constants[node.first]; return true;
     case NodeKind::kName: result = named(node.first); return true;
@@ -113,11 +118,12 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
     case NodeKind::kTuple: return evaluate_list(node, result);
     case NodeKind::kObject: return evaluate_object(node, result);
     case NodeKind::kNot: {
-      Value operand;
-      if (!evaluate(node.first, operand)) return false;
+      Value holder;
+      const Value* operand = peek(node.first, holder);
+      if (operand == nullptr) return false;
       place_ = node.begin;
-      if (operand.is_hole()) return fail("an empty place has no truth");
-      result = Value(!is_raw_true(operand));
+      if (operand->is_hole()) return fail("an empty place has no truth");
+      result = Value(!is_raw_true(*operand));
       return true;
     }
     case NodeKind::kPlus:
@@ -145,10 +151,11 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
       return true;
     case NodeKind::kTernary:
     case NodeKind::kSelect: {
-      Value condition;
-      if (!evaluate(ast_.links[node.first], condition)) return false;
-      if (condition.is_hole()) return fail("an empty place has no truth");
-      if (is_true(condition)) return evaluate(ast_.links[node.first + 1], result);
+      Value holder;
+      const Value* condition = peek(ast_.links[node.first], holder);
+      if (condition == nullptr) return false;
+      if (condition->is_hole()) return fail("an empty place has no truth");
+      if (is_true(*condition)) return evaluate(ast_.links[node.first + 1], result);
       if (node.kind == NodeKind::kTernary) return evaluate(ast_.links[node.first + 2], result);
       result = Value();
       return true;
@@ -225,23 +232,24 @@ bool Evaluator::evaluate_logical(const Node& node, Value& result) {
 }
 
 bool Evaluator::evaluate_binary(const Node& node, Value& result) {
-  if (!evaluate(ast_.links[node.first], result)) return false;
+  Value left_holder, right_holder;
+  const Value* left = peek(ast_.links[node.first], left_holder);
+  if (left == nullptr) return false;
   for (std::uint32_t i = 1; i < node.count; i += 2) {
     const auto op = static_cast<Operator>(ast_.links[node.first + i]);
-    const NodeId right_id = ast_.links[node.first + i + 1];
-    Value right;
-    if (!evaluate(right_id, right)) return false;
+    const Value* right = peek(ast_.links[node.first + i + 1], right_holder);
+    if (right == nullptr) return false;
     place_ = node.begin;
-    const Number* a = result.if_number();
-    const Number* b = right.if_number();
+    const Number* a = left->if_number();
+    const Number* b = right->if_number();
     if (a != nullptr && b != nullptr && op == Operator::kEqual) {
       result = Value(a->value == b->value);
-    } else if (a != nullptr && b != nullptr && is_numeric_fast(op)) {
-      if (!apply_operator(*this, op, Value(*a), Value(*b), result)) return false;
-    } else {
-      const Value left = std::move(result);
-      if (!apply_operator(*this, op, left, right, result)) return false;
+    } else if (!apply_operator(*this, op, *left, *right, result)) {
+      return false;
     }
+    if (i + 2 >= node.count) break;
+    left_holder = std::move(result);
+    left = &left_holder;
   }
   return true;
 }
@@ -505,7 +513,8 @@ bool Evaluator::call_native(const Function& function, std::span<Value> arguments
     result = Value::plain(number->value);
   } else if (is_nullish(result)) {
     result = Value(Null{});
-  } else if (result.if_array() != nullptr || result.if_object() != nullptr) {
+  } else if ((result.if_array() != nullptr && !is_fresh_and_plain(result)) ||
+             result.if_object() != nullptr) {
     result = result.untagged();
   }
   return true;

@@ -45,7 +45,11 @@ class Evaluator : public CallContext {
 
   bool fail(std::string message) final { return fail_with({}, std::move(message)); }
   bool raise(std::string message) final { return fail_with("template/raised", std::move(message)); }
-  bool charge(std::size_t steps) final;
+  bool charge(std::size_t steps) final {
+    steps_ += steps;
+    if (steps_ <= limits_.max_steps && steps <= limits_.max_output / 4 + 1) return true;
+    return fail_charge(steps);
+  }
   bool charge_text(std::size_t bytes) final;
   bool fail_depth() final;
 
@@ -61,6 +65,16 @@ class Evaluator : public CallContext {
   virtual bool call_closure(const Function& function, std::span<Value> arguments, Value& result);
 
   bool fail_with(std::string_view code, std::string message);
+  // The value of a node, without a copy where it is a name or a constant; else it is put into
+  // `holder`. Valid until a name is set. Null as for a false of evaluate().
+  const Value* peek(NodeId node, Value& holder) {
+    const Node& source = ast_.nodes[node];
+    const bool is_name = source.kind == NodeKind::kName;
+    if (!is_name && source.kind != NodeKind::kConstant)
+      return evaluate(node, holder) ? &holder : nullptr;
+    if (!charge(1)) return nullptr;
+    return is_name ? &named(source.first) : &ast_.constants[source.first];
+  }
   bool interrupt(Signal signal) {
     signal_ = signal;
     return false;
@@ -85,6 +99,7 @@ class Evaluator : public CallContext {
   std::size_t place_ = 0;  // byte of the source that is evaluated now
 
  private:
+  bool fail_charge(std::size_t steps);
   bool evaluate_node(const Node& node, Value& result);
   const Value& named(NameId name) const;
   bool evaluate_list(const Node& node, Value& result);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/globals.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -37,6 +39,9 @@ bool range_function(CallContext& call, const Value&, Args args, Value& result) {
     return call.fail("the step of range() must not be 0");
   std::vector<Value> items;
   const auto inside = [&](double at) { return step > 0 ? at < stop : at > stop; };
+  constexpr double kUsual = 64;
+  if (const double count = std::ceil((stop - start) / step); count > 0)
+    items.reserve(static_cast<std::size_t>(std::min(count, kUsual)));
   const auto adds = [](const Value& value) {
     return value.if_number() != nullptr || value.if_bool() != nullptr;
   };

@@ -12,16 +12,30 @@
 
 namespace wgk::expr {
 
+std::size_t Scope::place_of(std::string_view name, std::uint64_t hash) const {
+  const auto is_it = [&](std::size_t place) {
+    return hashes_[place] == hash && names_[place].first == name;
+  };
+  for (std::size_t slot = hash % kSlots; slots_[slot] != 0; slot = (slot + 1) % kSlots) {
+    if (is_it(slots_[slot] - 1U)) return slots_[slot] - 1U;
+  }
+  for (std::size_t place = kMostIndexed; place < names_.size(); ++place) {
+    if (is_it(place)) return place;
+  }
+  return kNowhere;
+}
+
 void Scope::set(std::string_view name, Value value) {
   const std::uint64_t hash = name_hash(name);
-  const bool may_be_present = (present_[word_of(hash)] & bit_of(hash)) != 0;
-  for (std::size_t i = 0; may_be_present && i < hashes_.size(); ++i) {
-    if (hashes_[i] == hash && names_[i].first == name) {
-      names_[i].second = std::move(value);
-      return;
-    }
+  if (const std::size_t place = place_of(name, hash); place != kNowhere) {
+    names_[place].second = std::move(value);
+    return;
   }
-  present_[word_of(hash)] |= bit_of(hash);
+  if (names_.size() < kMostIndexed) {
+    std::size_t slot = hash % kSlots;
+    while (slots_[slot] != 0) slot = (slot + 1) % kSlots;
+    slots_[slot] = static_cast<std::uint8_t>(names_.size() + 1);
+  }
   hashes_.push_back(hash);
   names_.emplace_back(std::string(name), std::move(value));
 }
@@ -30,12 +44,8 @@ const Value* Scope::find(std::string_view name) const { return find(name, name_h
 
 const Value* Scope::find(std::string_view name, std::uint64_t hash) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
-    if ((scope->present_[word_of(hash)] & bit_of(hash)) == 0) continue;
-    const std::uint64_t* hashes = scope->hashes_.data();
-    const std::size_t count = scope->hashes_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (hashes[i] == hash && scope->names_[i].first == name) return &scope->names_[i].second;
-    }
+    const std::size_t place = scope->place_of(name, hash);
+    if (place != kNowhere) return &scope->names_[place].second;
   }
   return nullptr;
 }

@@ -34,12 +34,15 @@ class Scope {
   std::vector<std::string_view> names() const;
 
  private:
-  // One bit for each hash, so that most scopes that lack a name are passed at once.
-  static std::size_t word_of(std::uint64_t hash) { return (hash >> 6) & 3U; }
-  static std::uint64_t bit_of(std::uint64_t hash) { return std::uint64_t{1} << (hash & 63U); }
+  static constexpr std::size_t kSlots = 128;
+  static constexpr std::size_t kMostIndexed = 96;  // names beyond are found one by one
+
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  // In this scope alone.
+  std::size_t place_of(std::string_view name, std::uint64_t hash) const;
 
   const Scope* parent_;
-  std::array<std::uint64_t, 4> present_{};
+  std::array<std::uint8_t, kSlots> slots_{};  // by hash, linear probing: place in names_ plus one
   std::vector<std::uint64_t> hashes_;
   std::vector<std::pair<std::string, Value>> names_;
 };

@@ -66,7 +66,7 @@ class Value {
   template <class N>
     requires(std::is_arithmetic_v<N> && !std::same_as<N, bool>)
   Value(N value) : Value(plain(static_cast<double>(value))) {}
-  Value(Number value) : kind_(Kind::kNumber), number_(value) {}
+  Value(Number value) : number_(value), kind_(Kind::kNumber) {}
   Value(std::string value)
       : kind_(Kind::kString), shared_(std::make_shared<const std::string>(std::move(value))) {}
   Value(std::string_view value) : Value(std::string(value)) {}
@@ -80,15 +80,16 @@ class Value {
   Value& operator=(const Value&) = default;
   // What was moved from is undefined.
   Value(Value&& other) noexcept
-      : kind_(std::exchange(other.kind_, Kind::kUndefined)),
+      : number_(other.number_),
+        kind_(std::exchange(other.kind_, Kind::kUndefined)),
         flag_(other.flag_),
-        number_(other.number_),
         shared_(std::move(other.shared_)) {}
   Value& operator=(Value&& other) noexcept {
+    number_ = other.number_;
     kind_ = std::exchange(other.kind_, Kind::kUndefined);
     flag_ = other.flag_;
-    number_ = other.number_;
-    shared_ = std::move(other.shared_);
+    // Most values share nothing.
+    if (shared_ != nullptr || other.shared_ != nullptr) shared_ = std::move(other.shared_);
     return *this;
   }
   ~Value() = default;
@@ -139,9 +140,9 @@ class Value {
     return kind_ == kind ? static_cast<T*>(shared_.get()) : nullptr;
   }
 
+  [[no_unique_address]] Number number_{};  // what follows lies in its padding
   Kind kind_ = Kind::kUndefined;
   bool flag_ = false;
-  Number number_{};
   std::shared_ptr<const void> shared_;  // of strings, lists, objects and functions
 };
 

@@ -46,6 +46,7 @@ Renderer::Renderer(const Tree& tree, std::string_view source, std::span<const Va
   frame_ = std::make_shared<Frame>();
   own_name_ = tree.special.space;
   settable_ = &tree.settable;
+  out_.reserve(std::min(source.size(), limits.max_output));
 }
 
 Renderer::~Renderer() {
@@ -61,51 +62,55 @@ bool Renderer::run() {
   return fail("break and continue work inside of loops only");
 }
 
-bool Renderer::check_output() {
-  if (out_.size() <= limits_.max_output) return true;
+bool Renderer::fail_output() {
   return fail_with("limit/output",
                    "the text is longer than " + std::to_string(limits_.max_output) + " bytes");
 }
 
 bool Renderer::run_block(Block block) {
   for (std::uint32_t i = 0; i < block.count; ++i) {
-    if (!run_statement(tree_.order[block.first + i])) return false;
+    const StatementId id = tree_.order[block.first + i];
+    const Statement& statement = tree_.statements[id];
+    if (statement.kind == StatementKind::kText) {
+      out_.append(source_, statement.begin, statement.end - statement.begin);
+      if (!charge(1) || !check_output()) return false;
+    } else if (!run_statement(id, statement)) {
+      return false;
+    }
   }
   return true;
 }
 
-bool Renderer::run_statement(StatementId id) {
-  const Statement& statement = tree_.statements[id];
-  if (statement.kind == StatementKind::kText) {
-    out_.append(source_, statement.begin, statement.end - statement.begin);
-    return charge(1) && check_output();
-  }
+bool Renderer::run_statement(StatementId id, const Statement& statement) {
   place_ = statement.begin;
   if (!charge(1) || !enter()) return false;
   bool success = true;
   switch (statement.kind) {
     case StatementKind::kText: break;
-    case StatementKind::kPrint: {
-      Value value;
-      success = evaluate(statement.node, value) && print(value);
-      break;
-    }
+    case StatementKind::kPrint: success = run_print(statement); break;
     case StatementKind::kSet: success = run_set(statement); break;
     case StatementKind::kIf: success = run_if(statement); break;
     case StatementKind::kFor: success = run_for(statement); break;
     case StatementKind::kMacro: define_macro(id); break;
     case StatementKind::kCall: success = run_call(id); break;
-    case StatementKind::kFilter: {
-      Value text;
-      success = capture(statement.body, text) &&
-                apply_filter(tree_.ast.filters[statement.filter], text) && print(text);
-      break;
-    }
+    case StatementKind::kFilter: success = run_filter(statement); break;
     case StatementKind::kBreak: success = interrupt(Signal::kBreak); break;
     case StatementKind::kContinue: success = interrupt(Signal::kContinue); break;
   }
   leave();
   return success && check_output();
+}
+
+bool Renderer::run_print(const Statement& statement) {
+  Value holder;
+  const Value* value = peek(statement.node, holder);
+  return value != nullptr && print(*value);
+}
+
+bool Renderer::run_filter(const Statement& statement) {
+  Value text;
+  return capture(statement.body, text) && apply_filter(tree_.ast.filters[statement.filter], text) &&
+         print(text);
 }
 
 bool Renderer::print(const Value& value) {
@@ -182,10 +187,11 @@ bool Renderer::assign_member(const Statement& statement, const Value& value) {
 bool Renderer::run_if(const Statement& statement) {
   for (std::uint32_t i = 0; i < statement.branch_count; ++i) {
     const Branch& branch = tree_.branches[statement.first_branch + i];
-    Value condition;
-    if (!evaluate(branch.condition, condition)) return false;
-    if (condition.is_hole()) return fail("an empty place has no truth");
-    if (expr::is_true(condition)) return run_block(branch.body);
+    Value holder;
+    const Value* condition = peek(branch.condition, holder);
+    if (condition == nullptr) return false;
+    if (condition->is_hole()) return fail("an empty place has no truth");
+    if (expr::is_true(*condition)) return run_block(branch.body);
   }
   return run_block(statement.otherwise);
 }
@@ -195,14 +201,6 @@ bool Renderer::run_for(const Statement& statement) {
   auto scope = std::make_shared<Frame>();
   scope->parent = frame_;
   const InFrame inside(*this, std::move(scope));
-  std::vector<Value> items;
-  bool any_whole = false;
-  if (!loop_items(statement, items) || !run_iterations(statement, items, any_whole)) return false;
-  return any_whole || run_block(statement.otherwise);
-}
-
-// What is iterated, after unpacking was checked and the condition of the loop was applied.
-bool Renderer::loop_items(const Statement& statement, std::vector<Value>& items) {
   const expr::Node& node = ast_.nodes[statement.node];
   const bool filtered = node.kind == NodeKind::kSelect;
   Value iterated;
@@ -212,19 +210,29 @@ bool Renderer::loop_items(const Statement& statement, std::vector<Value>& items)
   const expr::Array* list = iterated.if_array();
   if (list == nullptr) return fail("cannot loop over " + std::string(expr::kind_name(iterated)));
   if (!charge(list->items.size())) return false;
-  for (const Value& item : list->items) {
+  std::vector<Value> items;
+  if (!filter_items(statement, list->items, items)) return false;
+  bool any_whole = false;
+  if (!run_iterations(statement, filtered ? items : list->items, any_whole)) return false;
+  return any_whole || run_block(statement.otherwise);
+}
+
+// Checks unpacking before anything runs, and applies the condition of the loop if it has one.
+bool Renderer::filter_items(const Statement& statement, const std::vector<Value>& all,
+                            std::vector<Value>& items) {
+  const expr::Node& node = ast_.nodes[statement.node];
+  const bool filtered = node.kind == NodeKind::kSelect;
+  if (!filtered && ast_.nodes[statement.target].kind == NodeKind::kName) return true;
+  for (const Value& item : all) {
     if (!fits_target(statement, item)) return false;
-    if (filtered) {
-      auto scope = std::make_shared<Frame>();
-      scope->parent = frame_;
-      const InFrame inside(*this, std::move(scope));
-      Value condition;
-      if (!bind_target(statement, item) || !evaluate(ast_.links[node.first], condition))
-        return false;
-      if (condition.is_hole()) return fail("an empty place has no truth");
-      if (!expr::is_true(condition)) continue;
-    }
-    items.push_back(item);
+    if (!filtered) continue;
+    auto scope = std::make_shared<Frame>();
+    scope->parent = frame_;
+    const InFrame inside(*this, std::move(scope));
+    Value condition;
+    if (!bind_target(statement, item) || !evaluate(ast_.links[node.first], condition)) return false;
+    if (condition.is_hole()) return fail("an empty place has no truth");
+    if (expr::is_true(condition)) items.push_back(item);
   }
   return true;
 }

@@ -36,7 +36,9 @@ class Renderer final : public expr::Evaluator {
                     expr::Value& result) override;
 
   bool run_block(Block block);
-  bool run_statement(StatementId id);
+  bool run_statement(StatementId id, const Statement& statement);
+  bool run_print(const Statement& statement);
+  bool run_filter(const Statement& statement);
   // The text of a block as a value.
   bool capture(Block block, expr::Value& result);
   bool print(const expr::Value& value);
@@ -45,7 +47,8 @@ class Renderer final : public expr::Evaluator {
   bool assign_member(const Statement& statement, const expr::Value& value);
   bool run_if(const Statement& statement);
   bool run_for(const Statement& statement);
-  bool loop_items(const Statement& statement, std::vector<expr::Value>& items);
+  bool filter_items(const Statement& statement, const std::vector<expr::Value>& all,
+                    std::vector<expr::Value>& items);
   bool run_iterations(const Statement& statement, const std::vector<expr::Value>& items,
                       bool& any_whole);
   bool fits_target(const Statement& statement, const expr::Value& item);
@@ -55,7 +58,8 @@ class Renderer final : public expr::Evaluator {
   bool bind_parameters(const Statement& statement, std::span<expr::Value> arguments);
   bool run_closure_body(const Statement& statement, std::span<expr::Value> arguments,
                         expr::Value& result);
-  bool check_output();
+  bool check_output() { return out_.size() <= limits_.max_output || fail_output(); }
+  bool fail_output();
 
   const Tree& tree_;
   std::string_view source_;

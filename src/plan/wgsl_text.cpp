@@ -112,60 +112,107 @@ struct Uses {
   bool size_control = false;
 };
 
-void note_attribute(std::string_view code, std::size_t at, std::string_view word, Uses& uses) {
-  const std::size_t open = skip_blanks(code, at + word.size());
-  if (open >= code.size() || code[open] != '(') return;
-  if (word == "subgroup_size") uses.size_control = true;
-  if (word == "builtin" &&
-      std::ranges::find(kSubgroupValues, word_at(code, skip_blanks(code, open + 1))) !=
-          kSubgroupValues.end()) {
-    uses.subgroups = true;
+// Calls `visit` with every place of `wanted` until it returns true. Texts are long and what is
+// looked for is rare, so everything here goes from one rare character to the next.
+template <class Visit>
+bool any_at(std::string_view code, char wanted, Visit visit) {
+  for (std::size_t at = code.find(wanted); at != kNone; at = code.find(wanted, at + 1)) {
+    if (visit(at)) return true;
   }
+  return false;
 }
 
-void note_word(std::string_view code, std::size_t at, std::string_view word, Uses& uses) {
-  const char last = at > 0 ? code[at - 1] : ' ';
-  if (word == "f16" || (is_digit(word[0]) && last != '.' && is_half_literal(code, at)))
-    uses.halves = true;
-  if (last == '@') {
-    note_attribute(code, at, word, uses);
-  } else if ((word[0] == 's' || word[0] == 'q') &&
-             std::ranges::binary_search(kSubgroupCalls, word)) {
-    const std::size_t open = skip_blanks(code, at + word.size());
-    if (open < code.size() && code[open] == '(') uses.subgroups = true;
+bool starts_word(std::string_view code, std::size_t at) {
+  return at == 0 || !is_word(code[at - 1]);
+}
+
+bool opens_bracket(std::string_view code, std::size_t end_of_word) {
+  const std::size_t open = skip_blanks(code, end_of_word);
+  return open < code.size() && code[open] == '(';
+}
+
+// A number literal may start with a digit or with its dot.
+bool starts_half_literal(std::string_view code, std::size_t at) {
+  if (is_digit(code[at])) {
+    return starts_word(code, at) && (at == 0 || code[at - 1] != '.') && is_half_literal(code, at);
   }
+  return code[at] == '.' && starts_word(code, at) && (at == 0 || code[at - 1] != '.') &&
+         is_half_literal(code, at);
+}
+
+bool has_half_literal(std::string_view code) {
+  return any_at(code, 'h', [code](std::size_t at) {
+    const bool ends = at > 0 && (is_digit(code[at - 1]) || code[at - 1] == '.') &&
+                      (at + 1 == code.size() || !is_word(code[at + 1]));
+    if (!ends) return false;
+    // From its end back over what a literal may be made of: it has one dot and one sign at most.
+    std::size_t first = at, dots = 0, signs = 0;
+    for (; first > 0; --first) {
+      const char c = code[first - 1];
+      if (c == '.' ? ++dots > 1 : (c == '+' || c == '-') ? ++signs > 1 : !is_word(c)) break;
+    }
+    for (std::size_t start = first; start < at; ++start) {
+      if (starts_half_literal(code, start)) return true;
+    }
+    return false;
+  });
+}
+
+bool has_half_type(std::string_view code) {
+  constexpr std::string_view kType = "f16";
+  return any_at(code, '6', [code](std::size_t at) {
+    return at >= 2 && starts_word(code, at - 2) && word_at(code, at - 2) == kType;
+  });
+}
+
+void note_attribute(std::string_view code, std::size_t at, Uses& uses) {
+  const std::string_view word = word_at(code, at);
+  if (!opens_bracket(code, at + word.size())) return;
+  if (word == "subgroup_size") uses.size_control = true;
+  if (word != "builtin") return;
+  const std::size_t open = skip_blanks(code, at + word.size());
+  const std::string_view value = word_at(code, skip_blanks(code, open + 1));
+  if (std::ranges::find(kSubgroupValues, value) != kSubgroupValues.end()) uses.subgroups = true;
+}
+
+bool has_subgroup_call(std::string_view code) {
+  const auto calls_at = [code](std::size_t at) {
+    if (!starts_word(code, at) || (at > 0 && code[at - 1] == '@')) return false;
+    const std::string_view word = word_at(code, at);
+    return std::ranges::binary_search(kSubgroupCalls, word) &&
+           opens_bracket(code, at + word.size());
+  };
+  return any_at(code, 'q', calls_at) || any_at(code, 'b', [&calls_at](std::size_t at) {
+           return at >= 2 && calls_at(at - 2);  // the b of "subgroup"
+         });
 }
 
 Uses find_uses(std::string_view code) {
   Uses uses;
-  for (std::size_t at = 0; at < code.size();) {
-    if (is_word(code[at])) {
-      const std::string_view word = word_at(code, at);
-      note_word(code, at, word, uses);
-      at += word.size();
-      continue;
-    }
-    // A literal may start with its dot.
-    const bool starts =
-        code[at] == '.' && (at == 0 || (!is_word(code[at - 1]) && code[at - 1] != '.'));
-    if (starts && is_half_literal(code, at)) uses.halves = true;
-    ++at;
-  }
+  uses.halves = has_half_type(code) || has_half_literal(code);
+  uses.subgroups = has_subgroup_call(code);
+  any_at(code, '@', [&](std::size_t at) {
+    note_attribute(code, at + 1, uses);
+    return false;
+  });
   return uses;
 }
 
 // The lists of all `enable a, b;` directives that start a line.
 std::vector<std::string_view> enable_lists(std::string_view code) {
+  constexpr std::string_view kEnable = "enable";
   std::vector<std::string_view> lists;
-  for (std::size_t line = 0; line < code.size();) {
-    const std::size_t at = skip_blanks(code, line);
-    if (word_at(code, at) == "enable") {
-      const std::size_t end = code.find(';', at);
-      if (end != kNone) lists.push_back(code.substr(at + 6, end - at - 6));
-    }
-    const std::size_t next = code.find('\n', std::max(line, at));
-    if (next == kNone) break;
-    line = next + 1;
+  std::size_t next = 0;
+  for (std::size_t at = code.find(kEnable); at != kNone; at = code.find(kEnable, next)) {
+    next = at + kEnable.size();
+    if (word_at(code, at) != kEnable) continue;
+    std::size_t line = at;
+    while (line > 0 && code[line - 1] != '\n' && is_blank(code[line - 1])) --line;
+    if (line > 0 && code[line - 1] != '\n') continue;
+    const std::size_t end = code.find(';', next);
+    if (end == kNone) break;
+    lists.push_back(code.substr(next, end - next));
+    next = end;
   }
   return lists;
 }
@@ -300,12 +347,14 @@ FinishedText finish_text(std::string_view rendered) {
   const std::string code = without_comments(rendered);
   const auto lists = enable_lists(code);
   const auto missing = missing_extensions(code, lists);
-  FinishedText text{directives(missing), {}};
+  FinishedText text{{}, {}};
+  const std::string enables = directives(missing);
+  text.wgsl.reserve(enables.size() + rendered.size());
+  text.wgsl.append(enables).append(rendered);
   for (const auto& [extension, feature] : kFeatures) {
     if (is_enabled(lists, extension) || std::ranges::find(missing, extension) != missing.end())
       text.features.emplace_back(feature);
   }
-  text.wgsl += rendered;
   return text;
 }
 

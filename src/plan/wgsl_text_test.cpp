@@ -26,11 +26,13 @@ TEST(WgslText, WordsAreWhole) {
 TEST(WgslText, HalvesAreEnabled) {
   for (const std::string text :
        {"a: f16;", "const a = 1h;", "const a = 1.0h;", "const a = .5h;", "const a = 1.h;",
-        "const a = 1e-3h;", "const a = 0x1p3h;", "const a = 0X1.8P-3h;", "\"f16\""}) {
+        "const a = 1e-3h;", "const a = 0x1p3h;", "const a = 0X1.8P-3h;", "\"f16\"", "1h", "2-1h",
+        "v.x5-.5h", "(v.y+0x.8p+1h)", "v.x1h, 2.h)", "1.5-2.5-3.5e+2h", "half 3h"}) {
     EXPECT_EQ(with_enables(text), "enable f16;\n" + text);
   }
   for (const std::string text : {"a: f32;", "// f16", "const a = x1h;", "const a = 0xabch;",
-                                 "v.x5h", "a.5h", "1hx", "const a = .h;", "const a = 1eh;"}) {
+                                 "v.x5h", "a.5h", "1hx", "const a = .h;", "const a = 1eh;", "h",
+                                 ".h", "f161", "f16x + 16", "1.2.3h", "..5h", "x-e5h"}) {
     EXPECT_EQ(with_enables(text), text);
   }
 }
@@ -44,6 +46,9 @@ TEST(WgslText, PresentDirectivesAreKept) {
   EXPECT_EQ(with_enables("// enable f16;\na: f16;"), "enable f16;\n// enable f16;\na: f16;");
   EXPECT_EQ(with_enables("enable f16x;\na: f16;"), "enable f16;\nenable f16x;\na: f16;");
   EXPECT_EQ(with_enables("x enable f16;"), "enable f16;\nx enable f16;");
+  EXPECT_EQ(with_enables("enable\nsubgroups;\n\t enable\tf16 ;\nquadSwapY(1h)"),
+            "enable\nsubgroups;\n\t enable\tf16 ;\nquadSwapY(1h)");
+  EXPECT_EQ(with_enables("enable f16"), "enable f16;\nenable f16");
 }
 
 TEST(WgslText, SubgroupsAreEnabled) {
@@ -54,7 +59,8 @@ TEST(WgslText, SubgroupsAreEnabled) {
   }
   for (const std::string text :
        {"subgroupSizeX(1u)", "subgroupAdd", "mysubgroupAdd(1u)", "subgroupMatrixLoad(a)",
-        "@builtin(position) a", "subgroup_size"}) {
+        "@builtin(position) a", "subgroup_size", "@subgroupAdd(1)", "@builtin subgroup_size",
+        "quad(1)", "b(1)", "q(1)", "@ builtin(subgroup_id)"}) {
     EXPECT_EQ(with_enables(text), text);
   }
   EXPECT_EQ(with_enables("@subgroup_size(32) fn f() { subgroupMax(1.0h); }"),
