@@ -51,6 +51,7 @@ stage_packages() {
   local package rc=0
   for package in "$REPO"/kernels/com.*; do inside build/release/wgk check "$package" || rc=1; done
   inside python3 tests/docs/readme_test.py . build/release/wgk || rc=1
+  inside python3 tests/docs/format_citations_test.py . || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --all-variants || rc=1
   part PyTorch inside python3 tools/cases/skip_group_norm_pytorch.py --check || rc=1
