@@ -231,6 +231,11 @@ WGK_API wgk_status wgk_runtime_rebuild(const wgk_runtime* runtime, struct WGPUDe
 /* ---- packages ---- */
 
 WGK_API wgk_status wgk_package_open(const char* place, wgk_package** package, wgk_error** error);
+/* `limits`: JSON, what loading and planning may cost where that is not the default, as in
+ * {"steps": 20000000}. Names: file-bytes, json-bytes, json-depth, variants, passes, steps, depth,
+ * output-bytes. */
+WGK_API wgk_status wgk_package_open_within(const char* place, const char* limits,
+                                           wgk_package** package, wgk_error** error);
 WGK_API void wgk_package_free(wgk_package* package);
 /* {"opId", "origin", "digest", "inputs", "outputs", "variants"} */
 WGK_API wgk_status wgk_package_info(const wgk_package* package, char** json, wgk_error** error);

@@ -47,7 +47,7 @@ PURE_STD = set(
 THIRD_PARTY = {
     "base": {"xxhash.h"},
     "json": {"nlohmann/json.hpp", "unordered_set"},
-    "expr": {"unordered_set"},
+    "expr": {"unordered_map", "unordered_set"},
     # The planner's memory of known signatures may be shared by threads: it has locks, but never a thread.
     "plan": {"atomic", "mutex", "shared_mutex", "unordered_map"},
 }
@@ -57,6 +57,7 @@ TEST_ONLY = {"gtest/gtest.h", "gmock/gmock.h", "benchmark/benchmark.h"}
 PUBLIC = {
     "wgk/error.h": "base",
     "wgk/dtype.h": "base",
+    "wgk/limits.h": "base",
     "wgk/json.h": "json",
     "wgk/request.h": "json",
     "wgk/device_caps.h": "json",

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@ using Shape = std::vector<std::int64_t>;
 // Name in packages, files and messages: "float32", "float16", "int8", ..., "bool".
 std::string_view name(DType dtype);
 std::optional<DType> dtype_from_name(std::string_view text);
+std::span<const std::string_view> dtype_names();  // all nine
 
 // Bytes of one element in a host array: 4, 2, 1, 2, 4, 8, 1, 4, 1.
 std::size_t host_bytes(DType dtype);

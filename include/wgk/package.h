@@ -10,6 +10,7 @@
 
 #include "wgk/device_caps.h"
 #include "wgk/error.h"
+#include "wgk/limits.h"
 #include "wgk/plan.h"
 #include "wgk/request.h"
 
@@ -27,8 +28,8 @@ struct PortInfo {
 class Package {
  public:
   // A package's folder, or its build/webgpu folder. Every file is verified against metadata.json
-  // before it is parsed.
-  static Result<Package> open(std::string_view place);
+  // before it is parsed. Planning keeps to the limits too.
+  static Result<Package> open(std::string_view place, const Limits& limits = {});
   explicit Package(std::shared_ptr<const package::Package> package)
       : package_(std::move(package)) {}
 

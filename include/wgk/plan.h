@@ -18,6 +18,7 @@
 #include "wgk/dtype.h"
 #include "wgk/error.h"
 #include "wgk/json.h"
+#include "wgk/limits.h"
 #include "wgk/request.h"
 
 namespace wgk {
@@ -126,13 +127,9 @@ struct Explanation {
 
 // Bends of the rules that only a few callers need.
 struct PlanOptions {
-  // What one plan may cost ("limit/steps", "limit/output", "limit/depth", "limit/count").
-  struct Limits {
-    std::size_t max_steps = 10'000'000;  // per expression or template
-    std::size_t max_depth = 100;
-    std::size_t max_output = std::size_t{4} << 20;  // bytes of one text
-    std::size_t max_passes = 131072;                // instances of passes
-  } limits = {};
+  // What one plan may cost ("limit/steps", "limit/output", "limit/depth", "limit/count"). None:
+  // what the package was loaded with.
+  std::optional<Limits> limits = {};
   // Refuse what the device would refuse to bind: sizes above the binding limits, offsets that are
   // not aligned. The published loader leaves that to the device.
   bool check_bindings = true;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace wgk {
@@ -38,6 +39,15 @@ std::optional<DType> dtype_from_name(std::string_view text) {
     if (kTraits[i].name == text) return static_cast<DType>(i);
   }
   return std::nullopt;
+}
+
+std::span<const std::string_view> dtype_names() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kTraits.size()> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kTraits[i].name;
+    return names;
+  }();
+  return kNames;
 }
 
 std::size_t host_bytes(DType dtype) { return traits(dtype).host_bytes; }

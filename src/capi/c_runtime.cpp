@@ -253,6 +253,16 @@ wgk_status wgk_package_open(const char* place, wgk_package** package, wgk_error*
   });
 }
 
+wgk_status wgk_package_open_within(const char* place, const char* limits, wgk_package** package,
+                                   wgk_error** error) {
+  return guarded(error, [&]() -> Status {
+    if (auto status = check(place, package); !status) return status;
+    auto given = parse_limits(limits);
+    if (!given) return std::unexpected(std::move(given.error()));
+    return give_handle(Package::open(place, *given), package);
+  });
+}
+
 void wgk_package_free(wgk_package* package) { delete package; }
 
 wgk_status wgk_package_info(const wgk_package* package, char** json, wgk_error** error) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "capi/handles.h"
@@ -82,6 +83,18 @@ TEST_F(CApi, ReportsWrongUse) {
   wgk_package* package = nullptr;
   EXPECT_EQ(wgk_package_open("/nowhere", &package, errors.at()), WGK_ERROR_STORE);
   EXPECT_EQ(errors.code(), "store/not-found");
+  const auto opened = [&](const char* limits) {
+    const wgk_status status = wgk_package_open_within(kPackage, limits, &package, errors.at());
+    if (status == WGK_OK) wgk_package_free(std::exchange(package, nullptr));
+    return status;
+  };
+  EXPECT_EQ(opened(nullptr), WGK_OK) << errors.text();
+  EXPECT_EQ(opened(R"({"variants": 100, "steps": 20000000})"), WGK_OK) << errors.text();
+  EXPECT_EQ(opened(R"({"variants": 10})"), WGK_ERROR_LIMIT);
+  EXPECT_EQ(errors.code(), "limit/count");
+  EXPECT_EQ(opened(R"({"variant": 10})"), WGK_ERROR_USAGE);
+  EXPECT_EQ(opened(R"({"variants": 1.5})"), WGK_ERROR_USAGE);
+  EXPECT_EQ(opened(R"({"depth": 5000})"), WGK_ERROR_USAGE);
   wgk_tensor* tensor = nullptr;
   EXPECT_EQ(wgk_tensor_empty(runtime, 99, kRow, 1, &tensor, errors.at()), WGK_ERROR_USAGE);
   // Freeing nothing is allowed everywhere.

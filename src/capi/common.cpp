@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <format>
 
+#include "base/suggest.h"
 #include "capi/handles.h"
 #include "json/json.h"
 
@@ -171,6 +174,29 @@ Result<LoadOptions> parse_load(const wgk_load_options* options) {
   auto given = sized<wgk_load_options>(options, WGK_LOAD_OPTIONS_INIT);
   if (!given) return std::unexpected(std::move(given.error()));
   return LoadOptions{.trust = given->trust};
+}
+
+Result<Limits> parse_limits(const char* json) {
+  auto values = parse_values(json, "limits");
+  if (!values) return std::unexpected(std::move(values.error()));
+  Limits limits;
+  for (const auto& [name, value] : *values) {
+    const auto known = std::ranges::find(kLimitNames, name, &LimitName::name);
+    if (known == kLimitNames.end()) {
+      std::vector<std::string> names;
+      for (const LimitName& limit : kLimitNames) names.emplace_back(limit.name);
+      return failure("usage/arguments", "there is no limit '" + name + "'",
+                     suggestion(name, names));
+    }
+    const double* number = value.if_number();
+    if (number == nullptr || !(*number >= 0 && *number <= 0x1p53) ||
+        *number != std::trunc(*number)) {
+      return failure("usage/arguments", "the limit '" + name + "' is " + json::write(value) +
+                                            "; expected a whole number");
+    }
+    limits.*known->value = static_cast<std::size_t>(*number);
+  }
+  return limits;
 }
 
 Result<HostTensor> parse_host(const wgk_host_tensor* tensor) {

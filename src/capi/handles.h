@@ -113,6 +113,7 @@ wgk_dtype dtype_of(DType dtype);
 Result<TensorForm> parse_form(const wgk_tensor_form* form);
 Result<UploadOptions> parse_upload(const wgk_upload_options* options);
 Result<LoadOptions> parse_load(const wgk_load_options* options);
+Result<Limits> parse_limits(const char* json);
 Result<HostTensor> parse_host(const wgk_host_tensor* tensor);
 Result<Inputs> parse_inputs(const wgk_input* inputs, std::size_t count);
 Result<CallOptions> parse_call(const wgk_call_options* options);

@@ -9,6 +9,7 @@
 #include "bench/baseline.h"
 #include "bench/run.h"
 #include "cli/device_flags.h"
+#include "cli/limit_flags.h"
 #include "cli/session.h"
 #include "gpu/device.h"
 #include "gpu/instance.h"
@@ -73,8 +74,8 @@ Result<std::vector<bench::NamedJson>> read_settings(const BenchFlags& flags) {
   return settings;
 }
 
-Result<bench::Subject> open_subject(const std::string& place) {
-  WGK_ASSIGN(verify::PackageFolder folder, verify::open_folder(place));
+Result<bench::Subject> open_subject(const Session& session, const std::string& place) {
+  WGK_ASSIGN(verify::PackageFolder folder, verify::open_folder(place, load_options(session)));
   if (folder.benches.empty())
     return failure("request/unknown", "the package at '" + place + "' has no benchmark cases");
   return bench::Subject{std::move(folder.package), std::move(folder.benches)};
@@ -120,11 +121,11 @@ Result<bench::Report> measure(const Session& session, const BenchFlags& flags,
   };
   std::optional<bench::Subject> against;
   if (!flags.against.empty()) {
-    WGK_ASSIGN(against, open_subject(flags.against));
+    WGK_ASSIGN(against, open_subject(session, flags.against));
   }
   bench::Report report;
   for (const std::string& place : flags.packages) {
-    WGK_ASSIGN(const bench::Subject subject, open_subject(place));
+    WGK_ASSIGN(const bench::Subject subject, open_subject(session, place));
     // Long runs may be stopped: what is measured by then stands in the file.
     const auto keep = [&](const bench::Report& so_far) {
       if (flags.packages.size() == 1) static_cast<void>(write_json(flags, so_far));
@@ -177,7 +178,7 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
                                           std::string(name(context.device->mode())));
   std::vector<std::string> packages;
   for (const std::string& place : flags.packages) {
-    WGK_ASSIGN(const bench::Subject subject, open_subject(place));
+    WGK_ASSIGN(const bench::Subject subject, open_subject(session, place));
     packages.push_back(subject.package->manifest.op_id());
   }
   const std::string& pattern = flags.options.case_pattern;
@@ -290,6 +291,7 @@ void add_bench(CLI::App& app, Session& session) {
                    "wgk bench kernels/com.microsoft.SkipSimplifiedLayerNormalization --case "
                    "4096x4096_f16 --variant rows_residual,residual"});
   command->add_option("PKG", flags->packages, "Package folders")->required();
+  add_limit_option(*command, session);
   command->add_option("--case", flags->options.case_pattern,
                       "Only cases whose names match this pattern with '*' and '?'");
   command->add_option("--tags", flags->options.tags, "Only cases that have all of these tags")

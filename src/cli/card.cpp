@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/try.h"
+#include "cli/limit_flags.h"
 #include "cli/session.h"
 #include "io/files.h"
 #include "verify/package_files.h"
@@ -18,7 +19,7 @@ struct CardFlags {
 };
 
 int run_card(const Session& session, const CardFlags& flags) {
-  const auto card = verify::card_of(flags.package);
+  const auto card = verify::card_of(flags.package, load_options(session));
   if (!card) return session.fail(card.error());
   if (flags.print) {
     session.print(*card);
@@ -49,6 +50,7 @@ void add_card(CLI::App& app, Session& session) {
       {"wgk card kernels/com.microsoft.SkipGroupNorm",
        "wgk card --print kernels/com.microsoft.SkipGroupNorm"});
   command->add_option("PKG", flags->package, "Package folder")->required();
+  add_limit_option(*command, session);
   command->add_flag("--check", flags->check, "Write nothing; exit 1 if README.md would change");
   command->add_flag("--print", flags->print, "Print the card instead of writing it");
   command->add_flag("--json", session.json, "Print JSON");

@@ -2,6 +2,7 @@
 // wgk check: everything about packages that can be judged without a device.
 #include <algorithm>
 
+#include "cli/limit_flags.h"
 #include "cli/session.h"
 #include "verify/package_files.h"
 
@@ -12,7 +13,7 @@ int run_check(const Session& session, const std::vector<std::string>& packages) 
   int code = kSuccess;
   Json reports(Json::Array{});
   for (const std::string& place : packages) {
-    const auto problems = verify::check_package(place);
+    const auto problems = verify::check_package(place, load_options(session));
     Json list(Json::Array{});
     const auto report = [&](const Error& error) {
       session.note(error.to_string());
@@ -47,12 +48,14 @@ int run_check(const Session& session, const std::vector<std::string>& packages) 
 
 void add_check(CLI::App& app, Session& session) {
   auto packages = std::make_shared<std::vector<std::string>>();
-  CLI::App* command =
-      add_command(app, session, "check",
-                  "Check packages: files, digests, manifest, templates, contract, cases, card",
-                  {"wgk check kernels/com.microsoft.SkipGroupNorm",
-                   "wgk check --json kernels/com.microsoft.*"});
+  CLI::App* command = add_command(
+      app, session, "check",
+      "Check packages: files, digests, manifest, templates, contract, card, and cases,\n"
+      "planned on the least device (WebGPU's default limits: 8 storage buffers per stage)",
+      {"wgk check kernels/com.microsoft.SkipGroupNorm",
+       "wgk check --json kernels/com.microsoft.*"});
   command->add_option("PKG", *packages, "Package folders")->required();
+  add_limit_option(*command, session);
   command->add_flag("--json", session.json, "Print JSON");
   command->callback([packages, &session] {
     session.command = [packages, &session] { return run_check(session, *packages); };

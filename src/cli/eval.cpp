@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "cli/context_file.h"
+#include "cli/limit_flags.h"
 #include "cli/session.h"
 #include "expr/expression.h"
 #include "json/json.h"
@@ -38,7 +39,7 @@ int run_eval(const Session& session, const std::string& text, const std::string&
   expr::Scope scope(&expr::helpers());
   if (const Status status = read_context(context, scope); !status)
     return session.fail(status.error());
-  const auto value = expr::Expression(text).evaluate(scope);
+  const auto value = expr::Expression(text).evaluate(scope, source_limits(session));
   if (!value) return session.fail(value.error());
   if (session.json) {
     session.print_json(Json::object(
@@ -61,6 +62,7 @@ void add_eval(CLI::App& app, Session& session) {
                   {"wgk eval 'ceilDiv(10, 4) * 2'",
                    "wgk eval 'numel(shapes.x) % 4 == 0' --context names.json"});
   command->add_option("EXPR", flags->expression, "The expression")->required();
+  add_limit_option(*command, session);
   command->add_option("--context", flags->context,
                       "JSON file of the names that the expression sees");
   command->add_flag("--json", session.json, "Print JSON");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgk info: what a package is and takes.
 #include "base/number.h"
+#include "cli/limit_flags.h"
 #include "cli/session.h"
 #include "json/json.h"
 #include "store/open.h"
@@ -127,7 +128,7 @@ std::string to_text(const package::Package& package) {
 }
 
 int run_info(const Session& session, const std::string& place) {
-  const auto package = store::open(place);
+  const auto package = store::open(place, load_options(session));
   if (!package) return session.fail(package.error());
   if (session.json) {
     session.print_json(to_json(**package));
@@ -145,6 +146,7 @@ void add_info(CLI::App& app, Session& session) {
                                   {"wgk info kernels/com.microsoft.SkipGroupNorm",
                                    "wgk info --json kernels/com.microsoft.SparseAttention"});
   command->add_option("PKG", *place, "Package folder")->required();
+  add_limit_option(*command, session);
   command->add_flag("--json", session.json, "Print JSON");
   command->callback([place, &session] {
     session.command = [place, &session] { return run_info(session, *place); };

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "cli/device_flags.h"
+#include "cli/limit_flags.h"
 #include "cli/request_flags.h"
 #include "cli/session.h"
 #include "store/open.h"
@@ -28,7 +29,7 @@ struct PlanInputs {
 };
 
 Result<PlanInputs> read_inputs(const PlanFlags& flags, const Session& session) {
-  auto package = store::open(flags.request.package);
+  auto package = store::open(flags.request.package, load_options(session));
   if (!package) return std::unexpected(std::move(package).error());
   auto request = read_request(**package, flags.request, false);
   if (!request) return std::unexpected(std::move(request).error());
@@ -131,6 +132,7 @@ void add_plan(CLI::App& app, Session& session) {
        "input=float16:2,576 --input skip=float16:2,576 --input gamma=float16:576 --json"});
   add_request_flags(*plan, flags->request);
   add_caps_flags(*plan, flags->device);
+  add_limit_option(*plan, session);
   plan->add_flag("--json", session.json, "Print the plan as canonical JSON");
   plan->add_flag("--wgsl", flags->wgsl, "With --json: shader texts too");
   plan->callback([flags, &session] {
@@ -145,6 +147,7 @@ void add_plan(CLI::App& app, Session& session) {
        "input=float16:2,576 --input skip=float16:2,576 --input gamma=float16:576"});
   add_request_flags(*explain, flags->request);
   add_caps_flags(*explain, flags->device);
+  add_limit_option(*explain, session);
   explain->add_flag("--json", session.json, "Print JSON");
   explain->callback([flags, &session] {
     session.command = [flags, &session] { return run_explain(session, *flags); };

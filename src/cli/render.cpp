@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "cli/context_file.h"
 #include "cli/device_flags.h"
+#include "cli/limit_flags.h"
 #include "cli/request_flags.h"
 #include "cli/session.h"
 #include "io/files.h"
@@ -26,7 +27,7 @@ struct RenderFlags {
 };
 
 // Includes are read from the folder of the template.
-Result<std::string> render_template(const RenderFlags& flags) {
+Result<std::string> render_template(const RenderFlags& flags, const expr::Limits& limits) {
   const std::filesystem::path file(flags.template_file);
   std::map<std::string, std::string, std::less<>> texts;
   const jinja::Loader loader = [&](std::string_view path) -> const std::string* {
@@ -35,22 +36,24 @@ Result<std::string> render_template(const RenderFlags& flags) {
     return text ? &texts.emplace(path, *std::move(text)).first->second : nullptr;
   };
   WGK_ASSIGN(texts[file.filename().string()], io::read_file(file));
-  WGK_ASSIGN(const std::string text, jinja::expand_includes(file.filename().string(), loader));
-  WGK_ASSIGN(const jinja::Template parsed, jinja::Template::parse(text, file.filename().string()));
+  WGK_ASSIGN(const std::string text,
+             jinja::expand_includes(file.filename().string(), loader, limits));
+  WGK_ASSIGN(const jinja::Template parsed,
+             jinja::Template::parse(text, file.filename().string(), limits));
   expr::Scope scope(&expr::helpers());
   WGK_TRY(read_context(flags.context, scope));
-  return parsed.render(scope);
+  return parsed.render(scope, limits);
 }
 
 Result<Plan> make_plan(const RenderFlags& flags, const Session& session) {
-  WGK_ASSIGN(const auto package, store::open(flags.request.package));
+  WGK_ASSIGN(const auto package, store::open(flags.request.package, load_options(session)));
   WGK_ASSIGN(const CliRequest request, read_request(*package, flags.request, false));
   WGK_ASSIGN(const DeviceCaps caps, find_caps(flags.device, session));
   return plan(*package, verify::make_request(request.call), caps);
 }
 
 int run_template(const Session& session, const RenderFlags& flags) {
-  const auto text = render_template(flags);
+  const auto text = render_template(flags, source_limits(session));
   if (!text) return session.fail(text.error());
   if (session.json) {
     session.print_json(Json::object({{"text", *text}}));
@@ -82,8 +85,13 @@ int run_render(const Session& session, const RenderFlags& flags) {
     session.print(*pass.wgsl);
     if (!pass.wgsl->ends_with('\n')) session.print("\n");
   }
-  if (!found)
-    return session.fail(Error{"request/unknown", "the plan has no pass '" + flags.pass + "'"});
+  if (!found) {
+    std::string known;
+    for (const PlanPass& pass : made->passes)
+      known.append(known.empty() ? "" : ", ").append(pass.id);
+    return session.fail(Error{
+        "request/unknown", "the plan has no pass '" + flags.pass + "'; its passes are " + known});
+  }
   if (session.json) session.print_json(passes);
   return kSuccess;
 }
@@ -100,6 +108,7 @@ void add_render(CLI::App& app, Session& session) {
   add_request_flags(*command, flags->request);
   command->get_option("PKG")->required(false);
   add_caps_flags(*command, flags->device);
+  add_limit_option(*command, session);
   command->add_option("--pass", flags->pass, "Only this pass, without a heading");
   command->add_option("--template", flags->template_file, "A template file to render alone");
   command->add_option("--context", flags->context,

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/try.h"
 #include "cli/device_flags.h"
+#include "cli/limit_flags.h"
 #include "cli/request_flags.h"
 #include "cli/session.h"
 #include "io/array_file.h"
@@ -173,7 +174,7 @@ Json to_json(const CliRequest& request, const Done& done) {
 }
 
 int run_run(const Session& session, const RunFlags& flags) {
-  const auto package = store::open(flags.request.package);
+  const auto package = store::open(flags.request.package, load_options(session));
   if (!package) return session.fail(package.error());
   const auto request = read_request(**package, flags.request, true);
   if (!request) return session.fail(request.error());
@@ -202,6 +203,7 @@ void add_run(CLI::App& app, Session& session) {
        "output=y.npy"});
   add_request_flags(*command, flags->request);
   add_device_flags(*command, flags->device);
+  add_limit_option(*command, session);
   command->add_flag("--json", session.json, "Print JSON");
   command->callback([flags, &session] {
     session.command = [flags, &session] { return run_run(session, *flags); };

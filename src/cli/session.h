@@ -11,6 +11,7 @@
 
 #include "wgk/error.h"
 #include "wgk/json.h"
+#include "wgk/limits.h"
 
 namespace wgk::cli {
 
@@ -27,6 +28,8 @@ int exit_code(const Error& error);
 struct Session {
   bool json = false;
   bool verbose = false;
+  Limits limits;
+  std::vector<std::string> limit_texts;  // as they were given
   std::function<int()> command;
 
   void print(std::string_view text) const;  // as it is

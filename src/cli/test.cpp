@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgk test: runs the cases of packages.
 #include "base/number.h"
+#include "base/suggest.h"
 #include "base/try.h"
 #include "cli/device_flags.h"
+#include "cli/limit_flags.h"
 #include "cli/session.h"
 #include "io/files.h"
 #include "json/json.h"
@@ -36,7 +38,7 @@ void report(const Session& session, const verify::CaseResult& result) {
 
 Status run_package(const Session& session, const TestFlags& flags, const std::string& place,
                    verify::Engine& engine, verify::Totals& totals, Json& results) {
-  WGK_ASSIGN(const auto package, store::open(place));
+  WGK_ASSIGN(const auto package, store::open(place, load_options(session)));
   WGK_ASSIGN(const std::vector<package::TestCase> cases,
              verify::read_test_file(place, flags.options.cases_file));
   verify::RunOptions options = flags.options;
@@ -44,7 +46,12 @@ Status run_package(const Session& session, const TestFlags& flags, const std::st
   options.device = flags.device.device;
   options.repeat = !flags.once;
   if (!options.variant.empty() && package->manifest.variant(options.variant) == nullptr) {
-    return failure("request/variant", "the package has no variant '" + options.variant + "'");
+    std::vector<std::string> ids;
+    for (const package::Variant& variant : package->manifest.variants) ids.push_back(variant.id);
+    return failure("request/variant",
+                   "the package has no variant '" + options.variant + "' among " +
+                       std::to_string(ids.size()) + "; `wgk info` lists them",
+                   suggestion(options.variant, ids));
   }
   const verify::Totals part =
       verify::run_cases(package, cases, engine, options, [&](const verify::CaseResult& result) {
@@ -54,7 +61,8 @@ Status run_package(const Session& session, const TestFlags& flags, const std::st
   if (part.passed + part.failed + part.skipped == 0) {
     return failure("request/unknown", options.case_pattern.empty()
                                           ? "the package has no test cases"
-                                          : "no case matches '" + options.case_pattern + "'");
+                                          : "no case of " + std::to_string(cases.size()) +
+                                                " matches '" + options.case_pattern + "'");
   }
   totals.passed += part.passed;
   totals.failed += part.failed;
@@ -102,6 +110,7 @@ void add_test(CLI::App& app, Session& session) {
                   {"wgk test kernels/com.microsoft.SkipGroupNorm --all-variants",
                    "wgk test kernels/com.microsoft.* --case '*_f16' --json report.json"});
   command->add_option("PKG", flags->packages, "Package folders")->required();
+  add_limit_option(*command, session);
   command->add_option("--cases", flags->options.cases_file,
                       "A file of cases in place of test.json");
   command->add_option("--case", flags->options.case_pattern,

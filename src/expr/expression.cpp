@@ -74,6 +74,7 @@ ParsedExpression::ParsedExpression(std::string expression, std::size_t max_depth
     const bool whole =
         root != kNothing && parser.expect(TokenKind::kCloseExpression) && skip_rest(parser);
     if (!whole) error = parser.error();
+    depth = parser.deepest();
   } else {
     error = tokens.error();
   }
@@ -103,6 +104,12 @@ void ParsedExpression::collect_free_names() {
     required.push_back(use.name);
     free_names.push_back(name);
   }
+}
+
+Status ParsedExpression::check(const Limits& limits) const {
+  if (!syntax || depth <= limits.max_depth) return syntax;
+  return failure("limit/depth", "nested deeper than " + std::to_string(limits.max_depth) +
+                                    " levels in '" + text + "'");
 }
 
 Error ParsedExpression::error_of(const Evaluator& evaluator) const {
@@ -161,17 +168,18 @@ Expression::Expression(std::string text) {
       return;
     }
   }
-  parsed_ = std::make_shared<Parsed>(std::move(text), Limits{}.max_depth);
+  parsed_ = std::make_shared<Parsed>(std::move(text), kMostDepth);
   if (shared != nullptr) shared->by_text.emplace(parsed_->text, parsed_);
 }
 
 const std::string& Expression::text() const { return parsed_->text; }
-Status Expression::syntax() const { return parsed_->syntax; }
+Status Expression::syntax(const Limits& limits) const { return parsed_->check(limits); }
 const std::vector<std::string>& Expression::free_names() const { return parsed_->free_names; }
 
 Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
   const Parsed& parsed = *parsed_;
-  if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
+  if (!parsed.syntax || parsed.depth > limits.max_depth)
+    return std::unexpected(parsed.check(limits).error());
   NameValues names;
   if (std::optional<Error> error = parsed.resolve(scope, names))
     return std::unexpected(*std::move(error));
@@ -268,11 +276,11 @@ bool Rule::mentions(std::string_view name) const {
   return found;
 }
 
-Status Rule::syntax() const {
+Status Rule::syntax(const Limits& limits) const {
   Status status;
   if (root_ == nullptr) return status;
   each_expression(*root_, [&](const Expression& expression) {
-    if (status) status = expression.syntax();
+    if (status) status = expression.syntax(limits);
   });
   return status;
 }

@@ -46,8 +46,8 @@ class Expression {
   explicit Expression(std::string text);
 
   const std::string& text() const;
-  // The syntax error, if any ("expression/syntax", with the column).
-  Status syntax() const;
+  // The syntax error, if any ("expression/syntax", with the column), or "limit/depth".
+  Status syntax(const Limits& limits = {}) const;
   // Names used free, in order of first use (a bare operand of "is defined" that occurs nowhere else
   // is not among them).
   const std::vector<std::string>& free_names() const;
@@ -81,7 +81,7 @@ class Rule {
   std::vector<std::string> free_names() const;
   // Whether `name` is one of them.
   bool mentions(std::string_view name) const;
-  Status syntax() const;  // the first syntax error inside
+  Status syntax(const Limits& limits = {}) const;  // the first syntax error inside
 
  private:
   Json source_;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "wgk/limits.h"
+
 namespace wgk::expr {
 
 struct Limits {

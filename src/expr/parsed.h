@@ -43,6 +43,8 @@ struct ParsedExpression {
   std::size_t offset_in_text(std::size_t offset) const;
   std::string_view text_of(NodeId node) const;
   Error error_of(const Evaluator& evaluator) const;
+  // The syntax error, or "limit/depth".
+  Status check(const Limits& limits) const;
   // The value of each name of the tree, null where `scope` has none.
   void look_up(const Scope& scope, NameValues& names) const;
   // The same; the error names the first one that is required and unknown.
@@ -53,6 +55,7 @@ struct ParsedExpression {
   Ast ast;
   NodeId root = kNothing;
   Status syntax;
+  std::size_t depth = 0;  // of nesting
   std::vector<std::string> free_names;
   std::vector<NameId> used;  // all names but the literal ones
   std::vector<std::pair<NameId, const Value*>> literals;

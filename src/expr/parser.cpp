@@ -32,7 +32,7 @@ class Parser::Nested {
 
 bool Parser::enter() {
   if (depth_ < max_depth_) {
-    ++depth_;
+    deepest_ = std::max(deepest_, ++depth_);
     return true;
   }
   fail("nested deeper than " + std::to_string(max_depth_) + " levels");

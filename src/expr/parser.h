@@ -56,6 +56,7 @@ class Parser {
   // Nested source; leave() after each successful enter().
   bool enter();
   void leave() { --depth_; }
+  std::size_t deepest() const { return deepest_; }
 
   bool fail(std::string message);
   const std::optional<SyntaxError>& error() const { return error_; }
@@ -105,6 +106,7 @@ class Parser {
   Ast& ast_;
   std::size_t max_depth_;
   std::size_t depth_ = 0;
+  std::size_t deepest_ = 0;
   std::size_t at_ = 0;
   std::optional<SyntaxError> error_;
 };

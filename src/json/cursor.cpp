@@ -44,6 +44,30 @@ std::unexpected<Error> Cursor::fail(std::string message) const {
   return failure(code_, path_.empty() ? std::move(message) : path_ + ": " + message);
 }
 
+std::unexpected<Error> Cursor::fail_value(std::string expected) const {
+  return fail(std::move(expected) + ", got " + describe(*value_));
+}
+
+std::unexpected<Error> Cursor::fail_unknown(std::string message, std::string_view name,
+                                            std::span<const std::string_view> known) const {
+  constexpr std::size_t kFew = 12;
+  std::string hint = suggestion(name, known);
+  if (known.size() <= kFew || hint.empty()) {
+    message += known.empty() ? "; none is known" : "; known are ";
+    for (std::size_t i = 0; i < known.size(); ++i)
+      message.append(i == 0 ? "" : ", ").append(known[i]);
+  }
+  std::unexpected<Error> error = fail(std::move(message));
+  error.error().hint = std::move(hint);
+  return error;
+}
+
+std::unexpected<Error> Cursor::fail_unknown(std::string message, std::string_view name,
+                                            std::span<const std::string> known) const {
+  return fail_unknown(std::move(message), name,
+                      std::vector<std::string_view>(known.begin(), known.end()));
+}
+
 Result<std::string> Cursor::string() const {
   if (const std::string* text = value_->if_string()) return *text;
   return fail("expected a string, got " + describe(*value_));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,14 @@ class Cursor {
 
   // An error at this place: "<path>: <message>".
   std::unexpected<Error> fail(std::string message) const;
+  // "<path>: <expected>, got <the value>".
+  std::unexpected<Error> fail_value(std::string expected) const;
+  // "<path>: <message>; known are <known>", with a near name as the hint. Many names are listed
+  // where none is near only.
+  std::unexpected<Error> fail_unknown(std::string message, std::string_view name,
+                                      std::span<const std::string_view> known) const;
+  std::unexpected<Error> fail_unknown(std::string message, std::string_view name,
+                                      std::span<const std::string> known) const;
 
  private:
   const Value* value_;

@@ -107,7 +107,7 @@ Result<Data> read_block_mask(const Cursor& cursor) {
   WGK_ASSIGN(mask.vert_stride, read_integer(cursor, "vertStride", 1, 1 << 16));
   WGK_ASSIGN(const Cursor part, cursor.require("part"));
   if (part.value() != Json("rows") && part.value() != Json("cols"))
-    return part.fail("must be rows or cols");
+    return part.fail_value("must be rows or cols");
   mask.rows = part.value() == Json("rows");
   return mask;
 }
@@ -167,7 +167,7 @@ Result<Data> read_data(const Cursor& cursor, const Fixtures& fixtures, bool expe
 Result<DType> read_dtype(const Cursor& cursor) {
   WGK_ASSIGN(const std::string text, cursor.string());
   const std::optional<DType> dtype = dtype_from_name(text);
-  if (!dtype) return cursor.fail("'" + text + "' is not a dtype");
+  if (!dtype) return cursor.fail_unknown("'" + text + "' is not a dtype", text, dtype_names());
   return *dtype;
 }
 
@@ -393,7 +393,7 @@ Result<SkipGpu> read_skip(const Cursor& cursor) {
   WGK_ASSIGN(const Cursor category, cursor.require("category"));
   WGK_ASSIGN(skip.category, category.string());
   if (skip.category != "permanent" && skip.category != "todo")
-    return category.fail("must be permanent or todo");
+    return category.fail_value("must be permanent or todo");
   WGK_ASSIGN(const Cursor reason, cursor.require("reason"));
   WGK_ASSIGN(skip.reason, reason.string());
   return skip;
@@ -428,7 +428,7 @@ Result<TestCase> read_test(const Cursor& cursor, const Fixtures& fixtures) {
 
 Result<expr::Rule> read_rule(const Cursor& cursor) {
   if (!cursor.value().is_string() && !cursor.value().is_number())
-    return cursor.fail("must be an expression or a number");
+    return cursor.fail_value("must be an expression or a number");
   expr::Rule rule(cursor.value());
   if (const Status syntax = rule.syntax(); !syntax) return cursor.fail(syntax.error().message);
   return rule;

@@ -55,7 +55,7 @@ Status read_when(const Cursor& object, std::optional<expr::Expression>& when) {
 Result<expr::Rule> read_bound(const Cursor& object, std::string_view key) {
   WGK_ASSIGN(const Cursor member, object.require(key));
   if (!member.value().is_string() && !member.value().is_number())
-    return member.fail("must be an expression or a number");
+    return member.fail_value("must be an expression or a number");
   expr::Rule rule(member.value());
   if (const Status syntax = rule.syntax(); !syntax) return member.fail(syntax.error().message);
   return rule;
@@ -69,6 +69,12 @@ Result<jinja::Template> read_message(const Cursor& object) {
   return parsed;
 }
 
+std::vector<std::string> ids_of(const std::vector<ContractRule>& rules) {
+  std::vector<std::string> ids;
+  for (const ContractRule& rule : rules) ids.push_back(rule.id);
+  return ids;
+}
+
 Result<ContractRule> read_rule(const Cursor& cursor, const std::vector<ContractRule>& earlier) {
   WGK_TRY(cursor.only({"id", "code", "port", "needs", "when", "require", "message"}));
   WGK_ASSIGN(std::string id, read_text(cursor, "id"));
@@ -80,7 +86,8 @@ Result<ContractRule> read_rule(const Cursor& cursor, const std::vector<ContractR
     for (const Cursor& item : items) {
       WGK_ASSIGN(std::string need, item.string());
       if (!std::ranges::contains(earlier, need, &ContractRule::id))
-        return item.fail("'" + need + "' is not the id of an earlier rule");
+        return item.fail_unknown("'" + need + "' is not the id of an earlier rule", need,
+                                 ids_of(earlier));
       needs.push_back(std::move(need));
     }
   }
@@ -180,11 +187,20 @@ Status add(const Cursor& at, std::vector<Rule>& rules, Rule rule) {
   return {};
 }
 
+std::unexpected<Error> unknown_name(std::string message, const std::string& name,
+                                    const std::vector<std::string>& known) {
+  return Cursor(Json(), "", kContractCode).fail_unknown(std::move(message), name, known);
+}
+
 Status expect_port(const Manifest& manifest, const std::string& rule, const std::string& port) {
   if (port.empty() || manifest.input(port) != nullptr || manifest.output(port) != nullptr)
     return {};
-  return failure(kContractCode, "rule '" + rule + "' names the port '" + port +
-                                    "', which the manifest does not have");
+  std::vector<std::string> ports;
+  for (const Port& one : manifest.inputs) ports.push_back(one.key);
+  for (const Port& one : manifest.outputs) ports.push_back(one.key);
+  return unknown_name(
+      "rule '" + rule + "' names the port '" + port + "', which the manifest does not have", port,
+      ports);
 }
 
 }  // namespace
@@ -220,11 +236,15 @@ Status check_contract(const Contract& contract, const Manifest& manifest) {
   for (const auto& [name, text] : contract.attributes) {
     if (std::ranges::contains(manifest.attributes, name, &std::pair<std::string, Attribute>::first))
       continue;
-    return failure(kContractCode, "attributes." + name + ": the manifest has no such attribute");
+    std::vector<std::string> known;
+    for (const auto& [attribute, value] : manifest.attributes) known.push_back(attribute);
+    return unknown_name("attributes." + name + ": the manifest has no such attribute", name, known);
   }
   for (const auto& [id, text] : contract.variants) {
-    if (manifest.variant(id) == nullptr)
-      return failure(kContractCode, "variants." + id + ": the manifest has no such variant");
+    if (manifest.variant(id) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const Variant& variant : manifest.variants) known.push_back(variant.id);
+    return unknown_name("variants." + id + ": the manifest has no such variant", id, known);
   }
   for (const ContractRule& rule : contract.rules)
     WGK_TRY(expect_port(manifest, rule.id, rule.port));

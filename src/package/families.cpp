@@ -240,7 +240,8 @@ Result<Cell> read_selector(const Cursor& record, const std::vector<Axis>& axes) 
     WGK_ASSIGN(const Cursor key, record.require(axes[i].name));
     WGK_ASSIGN(cell[i], key.string());
     if (!std::ranges::contains(axes[i].keys, cell[i]))
-      return key.fail("'" + cell[i] + "' is not a key of axis '" + axes[i].name + "'");
+      return key.fail_unknown("'" + cell[i] + "' is not a key of axis '" + axes[i].name + "'",
+                              cell[i], axes[i].keys);
   }
   return cell;
 }

@@ -34,7 +34,7 @@ Status read_head(const Cursor& cursor, Manifest& manifest) {
   if (const auto domain = cursor.find("domain"); domain && !domain->value().is_null()) {
     WGK_ASSIGN(manifest.domain, domain->string());
     if (!is_domain(manifest.domain))
-      return domain->fail("'" + manifest.domain + "' is not a dotted domain");
+      return domain->fail("'" + manifest.domain + "' is not a dotted domain, as ai.onnx is");
   }
   WGK_ASSIGN(const Cursor name, cursor.require("name"));
   WGK_ASSIGN(manifest.name, name.string());
@@ -42,7 +42,7 @@ Status read_head(const Cursor& cursor, Manifest& manifest) {
   if (const auto conformance = cursor.find("conformance")) {
     const Json& value = conformance->value();
     if (value != Json("internal-lowering") && value != Json("legacy-default-domain")) {
-      return conformance->fail("must be internal-lowering or legacy-default-domain");
+      return conformance->fail_value("must be internal-lowering or legacy-default-domain");
     }
   }
   WGK_TRY(check_manifest_keys(cursor));

@@ -71,7 +71,7 @@ Result<BufferType> read_buffer(const Cursor& entry, const Resource& resource,
     if (text != nullptr && *text == "read-only-storage") return BufferType::kReadOnlyStorage;
     if (text != nullptr && *text == "storage") return BufferType::kStorage;
     if (text != nullptr && *text == "uniform") return BufferType::kUniform;
-    return member->fail("must be read-only-storage, storage or uniform");
+    return member->fail_value("must be read-only-storage, storage or uniform");
   }
   if (entry.find("struct")) return BufferType::kUniform;
   if (!resource.scratch.empty()) return BufferType::kStorage;
@@ -129,7 +129,7 @@ Status read_storage_type(const Cursor& entry, const Resource& resource, BindingE
                         std::floor(*number) == *number;
   const bool is_reference = text != nullptr && text->size() > 1 && text->starts_with('$');
   if (!is_count && !is_reference)
-    return length->fail("must be a positive integer or a '$' reference to a derived value");
+    return length->fail_value("must be a positive integer or a '$' reference to a derived value");
   result.length = length->value();
   return {};
 }
@@ -217,7 +217,8 @@ Result<BindingEntry> read_pass_binding(const Cursor& item, const Symbols& symbol
   const std::string* text = item.value().if_string();
   if (text == nullptr) {
     if (!item.value().is_object())
-      return item.fail("must be a handle, the name of a port or intermediate, or an inline entry");
+      return item.fail_value(
+          "must be a handle, the name of a port or intermediate, or an inline entry");
     return read_entry(item, {}, symbols, &intermediates);
   }
   if (const auto found = symbols.entries.find(*text); found != symbols.entries.end())

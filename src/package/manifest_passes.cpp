@@ -17,7 +17,7 @@ Result<std::string> read_size(const Cursor& size) {
   if (number != nullptr && *number >= 0 && *number <= kMaxSafeInteger &&
       std::floor(*number) == *number)
     return number_text(*number);
-  return size.fail("must be an expression or a non-negative integer");
+  return size.fail_value("must be an expression or a non-negative integer");
 }
 
 Result<Dispatch> read_grid(const Cursor& cursor) {
@@ -85,7 +85,7 @@ Status read_width(const Cursor& pass, Pass& result) {
       number != nullptr &&
       std::ranges::contains(std::to_array({4.0, 8.0, 16.0, 32.0, 64.0, 128.0}), *number);
   if (!is_width && member->value() != Json("portable"))
-    return member->fail("must be \"portable\" or a power of two from 4 to 128");
+    return member->fail_value("must be \"portable\" or a power of two from 4 to 128");
   result.subgroup_collectives_width = is_width ? number_text(*number) : "portable";
   return {};
 }

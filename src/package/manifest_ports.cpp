@@ -41,7 +41,8 @@ Status read_storage(const Cursor& cursor, const std::vector<DType>& logical, Por
   if (!member) return {};
   WGK_ASSIGN(const std::string text, member->string());
   port.storage = dtype_from_name(text);
-  if (!port.storage) return member->fail("'" + text + "' is not a storage dtype");
+  if (!port.storage)
+    return member->fail_unknown("'" + text + "' is not a storage dtype", text, dtype_names());
   if (logical.empty()) {
     return member->fail("needs a dtype that is a logical dtype or a type variable; got '" +
                         port.dtype + "'");
@@ -141,7 +142,7 @@ Status read_constraint(const Cursor& cursor, Attribute& attribute) {
   if (items.empty()) return values->fail("must not be empty");
   std::vector<Json>& list = attribute.values.emplace();
   for (const Cursor& item : items) {
-    if (!is_scalar(item.value())) return item.fail("must be a scalar");
+    if (!is_scalar(item.value())) return item.fail_value("must be a scalar");
     if (std::ranges::any_of(list,
                             [&](const Json& other) { return same_scalar(other, item.value()); })) {
       return item.fail(json::write(item.value()) + " stands there twice");
@@ -183,7 +184,7 @@ Result<Arg> read_arg(const std::string& key, const Cursor& cursor) {
   if (const auto choices = cursor.find("oneOf")) {
     const bool list = choices->value().is_array() && !choices->value().if_array()->empty();
     if (arg.kind != ArgKind::kString || !list)
-      return choices->fail("must be a non-empty list, and only a string argument has it");
+      return choices->fail_value("must be a non-empty list, and only a string argument has it");
     for (const Json& choice : *choices->value().if_array()) {
       if (choice.is_string()) arg.one_of.push_back(*choice.if_string());
     }
@@ -200,11 +201,15 @@ Result<Named<std::vector<DType>>> read_type_constraints(const Cursor& manifest) 
   for (const auto& [variable, cursor] : loose_entries(*member)) {
     const Json::Array* list = cursor.value().if_array();
     if (list == nullptr || list->empty())
-      return cursor.fail("must be a non-empty list of logical dtypes");
+      return cursor.fail_value("must be a non-empty list of logical dtypes");
     std::vector<DType> dtypes;
     for (const Json& item : *list) {
       const auto dtype = item.is_string() ? dtype_from_name(*item.if_string()) : std::nullopt;
-      if (!dtype) return cursor.fail(json::write(item) + " is not a logical dtype");
+      if (!dtype) {
+        const std::string* text = item.if_string();
+        return cursor.fail_unknown(json::write(item) + " is not a logical dtype",
+                                   text == nullptr ? std::string_view() : *text, dtype_names());
+      }
       dtypes.push_back(*dtype);
     }
     constraints.emplace_back(variable, std::move(dtypes));
@@ -259,8 +264,11 @@ Result<Named<Attribute>> read_attributes(const Cursor& manifest) {
   for (const auto& [key, cursor] : members) {
     const auto found =
         std::ranges::find(attributes, key, &std::pair<std::string, Attribute>::first);
-    if (found == attributes.end())
-      return cursor.fail("'" + key + "' is not an attribute of this manifest");
+    if (found == attributes.end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, attribute] : attributes) known.push_back(name);
+      return cursor.fail_unknown("'" + key + "' is not an attribute of this manifest", key, known);
+    }
     WGK_TRY(read_constraint(cursor, found->second));
   }
   return attributes;
@@ -280,7 +288,7 @@ Result<Tunables> read_tunables(const Cursor& owner) {
     WGK_TRY(cursor.only({"default", "description"}));
     WGK_ASSIGN(const Cursor value, cursor.require("default"));
     if (!is_scalar(value.value()) || value.value().is_null())
-      return value.fail("must be a number, a string or a bool");
+      return value.fail_value("must be a number, a string or a bool");
     tunables.defaults.emplace_back(key, value.value());
     WGK_ASSIGN(std::string description, text_member(cursor, "description"));
     if (!description.empty()) tunables.descriptions.emplace_back(key, std::move(description));

@@ -170,6 +170,38 @@ TEST(Manifest, NamesThePlace) {
                        "attributes.axis"));
 }
 
+// What was found, what is known, and the near name.
+TEST(Manifest, SaysWhatWouldBeRight) {
+  const std::string pass =
+      R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}}])";
+  const auto refused = [&](const std::string& top, const std::string& variant,
+                           std::initializer_list<std::string_view> parts) {
+    const std::string error =
+        error_of(manifest(top, variant + (variant.empty() ? "" : ", ") + pass));
+    for (const std::string_view part : parts) EXPECT_TRUE(contains(error, part)) << error;
+  };
+  refused(
+      R"(, "requires": {"features": ["subgroup"]})", "",
+      {"requires.features[0]: 'subgroup' is not a feature that a package may require; known are "
+       "shader-f16, subgroups,",
+       "did you mean 'subgroups'?"});
+  refused(R"(, "requires": {"limits": {"maxBufferSizes": 1}})", "",
+          {"'maxBufferSizes' is not the name of a WebGPU limit", "did you mean 'maxBufferSize'?"});
+  refused(R"(, "requires": {"limits": {"nothingLikeIt": 1}})", "",
+          {"is not the name of a WebGPU limit; known are maxTextureDimension1D, "});
+  refused(
+      "", R"("intermediates": [{"id": "s", "dtype": "float23"}])",
+      {"'float23' is not a storage dtype; known are float32, float16,", "did you mean 'float32'?"});
+  refused("", R"("supersededBy": ["onli"], "id": "only")",
+          {"names the unknown variant 'onli' in supersededBy", "did you mean 'only'?"});
+  refused("", R"("when": 7)", {"when: must be a list of strings, got 7"});
+  refused(R"(, "attributes": {"axis": {}}, "attributeConstraints": {"axes": {"required": true}})",
+          "", {"'axes' is not an attribute of this manifest; known are axis"});
+  refused(R"(, "conformance": "strict")", "", {"legacy-default-domain, got 'strict'"});
+  refused(R"(, "tunables": {"N": {"default": [1]}})", "",
+          {"must be a number, a string or a bool, got an array"});
+}
+
 TEST(Manifest, KeepsItsLimits) {
   const std::string passes =
       R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}},

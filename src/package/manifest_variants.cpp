@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "base/suggest.h"
 #include "package/manifest_reader.h"
 #include "package/names.h"
 
@@ -66,8 +67,9 @@ constexpr auto kComponentTypes =
 Result<std::vector<std::string>> read_texts(const Cursor& list) {
   const Json::Array* array = list.value().if_array();
   if (array == nullptr) {
-    return list.fail(list.value().is_string() ? "must be a list; a single string is not allowed"
-                                              : "must be a list of strings");
+    return list.fail_value(list.value().is_string()
+                               ? "must be a list; a single string is not allowed"
+                               : "must be a list of strings");
   }
   if (array->empty()) return list.fail("must not be empty; leave the key out instead");
   WGK_ASSIGN(const std::vector<Cursor> items, list.items());
@@ -117,7 +119,8 @@ Status read_features(const Cursor& requirements, Requires& result) {
   for (const Cursor& item : items) {
     WGK_ASSIGN(std::string feature, item.string());
     if (!std::ranges::contains(kFeatures, std::string_view(feature)))
-      return item.fail("'" + feature + "' is not a feature that a package may require");
+      return item.fail_unknown("'" + feature + "' is not a feature that a package may require",
+                               feature, kFeatures);
     if (!std::ranges::contains(result.features, feature))
       result.features.push_back(std::move(feature));
   }
@@ -130,7 +133,8 @@ Status read_limits(const Cursor& requirements, Requires& result) {
   WGK_ASSIGN(const auto members, member->members());
   for (const auto& [limit, value] : members) {
     if (!std::ranges::contains(kLimits, std::string_view(limit)))
-      return value.fail("'" + limit + "' is not the name of a WebGPU limit");
+      return value.fail_unknown("'" + limit + "' is not the name of a WebGPU limit", limit,
+                                kLimits);
     WGK_ASSIGN(const double number, value.number());
     result.limits.emplace_back(limit, number);
   }
@@ -178,13 +182,14 @@ Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant,
     WGK_ASSIGN(const Cursor dtype, item.require("dtype"));
     WGK_ASSIGN(const std::string text, dtype.string());
     const std::optional<DType> storage = dtype_from_name(text);
-    if (!storage) return dtype.fail("'" + text + "' is not a storage dtype");
+    if (!storage)
+      return dtype.fail_unknown("'" + text + "' is not a storage dtype", text, dtype_names());
     if (*storage == DType::i64) return dtype.fail("an intermediate cannot be int64");
     scratch.dtype = *storage;
     if (const auto shape = item.find("shape")) scratch.shape = Rule(shape->value());
     if (const auto zero = item.find("zeroInit")) {
       if (zero->value() != Json(true))
-        return zero->fail("must be true; leave the key out where no zeroed buffer is needed");
+        return zero->fail_value("must be true; leave the key out where no zeroed buffer is needed");
       scratch.zero_init = true;
     }
     result.push_back(std::move(scratch));
@@ -286,9 +291,13 @@ Status check_ranks(const std::vector<Variant>& variants) {
           "variant '" + variant.id + "' (priority " + number_text(variant.priority) + ")";
       if (id == variant.id) return failure(kManifestError, place + " names itself in supersededBy");
       const auto found = std::ranges::find(variants, id, &Variant::id);
-      if (found == variants.end())
+      if (found == variants.end()) {
+        std::vector<std::string> ids;
+        for (const Variant& one : variants) ids.push_back(one.id);
         return failure(kManifestError,
-                       place + " names the unknown variant '" + id + "' in supersededBy");
+                       place + " names the unknown variant '" + id + "' in supersededBy",
+                       suggestion(id, ids));
+      }
       const auto rank = static_cast<std::size_t>(found - variants.begin());
       const bool outranks =
           found->priority > variant.priority || (found->priority == variant.priority && rank < i);

@@ -38,7 +38,7 @@ Status expect_text(const Cursor& object, std::string_view key, std::string_view 
 
 Result<Cursor> object_member(const Cursor& cursor, std::string_view key) {
   WGK_ASSIGN(Cursor member, cursor.require(key));
-  if (!member.value().is_object()) return member.fail("must be an object");
+  if (!member.value().is_object()) return member.fail_value("must be an object");
   return member;
 }
 

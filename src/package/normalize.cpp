@@ -93,7 +93,7 @@ Result<bool> flag_member(const Cursor& object, std::string_view key, bool otherw
 
 Status expect_object(const Cursor& value) {
   if (value.value().is_object()) return {};
-  return value.fail("must be an object");
+  return value.fail_value("must be an object");
 }
 
 }  // namespace wgk::package

@@ -20,13 +20,17 @@ constexpr std::string_view kSignatureFile = "metadata.json.sigstore";
 // Text of each listed file, or why there is none.
 using Files = std::map<std::string, Result<std::string>, std::less<>>;
 
+json::ParseLimits json_limits(const LoadOptions& options) {
+  return {options.limits.json_bytes, options.limits.json_depth};
+}
+
 Result<std::string> read_file(const FileSource& source, std::string_view path,
                               const LoadOptions& options) {
   WGK_ASSIGN(std::string text, source.read(path));
-  if (text.size() > options.max_file_bytes) {
+  if (text.size() > options.limits.file_bytes) {
     return failure("package/file", "'" + std::string(path) + "' has " +
                                        std::to_string(text.size()) + " bytes; the limit is " +
-                                       std::to_string(options.max_file_bytes));
+                                       std::to_string(options.limits.file_bytes));
   }
   return text;
 }
@@ -128,15 +132,15 @@ Status check_variants(const Metadata& metadata, const Manifest& manifest) {
 Result<Manifest> load_manifest(const Files& files, const LoadOptions& options) {
   const auto found = files.find(kManifestFile);
   if (found == files.end()) return failure("package/file", "the package has no manifest.json");
-  WGK_ASSIGN(const Json json, json::parse(*found->second, options.json_limits));
-  return read_manifest(json, options.manifest_limits);
+  WGK_ASSIGN(const Json json, json::parse(*found->second, json_limits(options)));
+  return read_manifest(json, {options.limits.variants, options.limits.passes});
 }
 
 Result<std::optional<Contract>> load_contract(const Files& files, const Manifest& manifest,
                                               const LoadOptions& options) {
   const auto found = files.find(kContractFile);
   if (found == files.end()) return std::optional<Contract>();
-  WGK_ASSIGN(const Json json, json::parse(*found->second, options.json_limits));
+  WGK_ASSIGN(const Json json, json::parse(*found->second, json_limits(options)));
   WGK_ASSIGN(Contract contract, read_contract(json));
   WGK_TRY(check_contract(contract, manifest));
   return std::optional(std::move(contract));
@@ -152,8 +156,10 @@ Result<std::shared_ptr<const jinja::Template>> load_template(const std::string& 
     return file == files.end() || !file->second || !is_template_path(name) ? nullptr
                                                                            : &*file->second;
   };
-  WGK_ASSIGN(const std::string text, jinja::expand_includes(path, loader, options.template_limits));
-  WGK_ASSIGN(jinja::Template parsed, jinja::Template::parse(text, path, options.template_limits));
+  const expr::Limits limits{options.limits.steps, options.limits.depth,
+                            options.limits.output_bytes};
+  WGK_ASSIGN(const std::string text, jinja::expand_includes(path, loader, limits));
+  WGK_ASSIGN(jinja::Template parsed, jinja::Template::parse(text, path, limits));
   return std::make_shared<const jinja::Template>(std::move(parsed));
 }
 
@@ -171,11 +177,13 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   const auto fail = [&](Error error) {
     return std::unexpected(std::move(error).during("loading the package " + source.describe()));
   };
+  if (Status status = options.limits.check(); !status) return fail(std::move(status).error());
   const auto text = read_file(source, kMetadataFile, options);
   if (!text) return fail(text.error());
   auto package = std::make_shared<Package>();
   package->origin = source.describe();
-  auto metadata = read_metadata(*text, options.json_limits);
+  package->limits = options.limits;
+  auto metadata = read_metadata(*text, json_limits(options));
   if (!metadata) return fail(std::move(metadata).error());
   package->metadata = *std::move(metadata);
 

@@ -18,6 +18,7 @@
 #include "package/contract.h"
 #include "package/manifest.h"
 #include "wgk/error.h"
+#include "wgk/limits.h"
 
 namespace wgk::package {
 
@@ -50,10 +51,7 @@ struct LoadOptions {
   // template (also its digest) is the error of find_template, and other files are never looked at.
   bool defer_files = false;
   std::optional<std::string> expected_op_id;
-  std::size_t max_file_bytes = std::size_t{32} << 20;
-  json::ParseLimits json_limits = {};
-  expr::Limits template_limits = {};
-  ManifestLimits manifest_limits = {};
+  Limits limits = {};
 };
 
 // Immutable once loaded; shared by every kernel made from it.
@@ -63,6 +61,7 @@ struct Package {
   std::optional<Contract> contract;
   std::string manifest_digest;  // base64, names this build in reports
   std::string origin;           // FileSource::describe()
+  Limits limits;                // it was loaded with; planning keeps to them
 
   // The parsed template of a pass, includes expanded. Errors: "package/template", "template/...".
   Result<std::shared_ptr<const jinja::Template>> find_template(std::string_view path) const;

@@ -141,15 +141,15 @@ TEST(Package, ComparesVariants) {
 }
 
 TEST(Package, HasALimitForFiles) {
-  EXPECT_TRUE(contains(
-      error_of(make_files({{"s.wgsl.jinja", std::string(5000, ' ')}}), {.max_file_bytes = 4096}),
-      "has 5000 bytes; the limit is 4096"));
+  EXPECT_TRUE(contains(error_of(make_files({{"s.wgsl.jinja", std::string(5000, ' ')}}),
+                                {.limits = {.file_bytes = 4096}}),
+                       "has 5000 bytes; the limit is 4096"));
 }
 
 TEST(Package, HasLimitsForJson) {
-  EXPECT_TRUE(contains(error_of(make_files(), {.json_limits = {.max_bytes = 64, .max_depth = 64}}),
+  EXPECT_TRUE(contains(error_of(make_files(), {.limits = {.json_bytes = 64, .json_depth = 64}}),
                        "error[package/json]"));
-  EXPECT_TRUE(contains(error_of(make_files(), {.json_limits = {.max_bytes = 9999, .max_depth = 3}}),
+  EXPECT_TRUE(contains(error_of(make_files(), {.limits = {.json_bytes = 9999, .json_depth = 3}}),
                        "error[package/json]"));
 }
 

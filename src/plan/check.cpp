@@ -136,9 +136,14 @@ class Checker {
     if (given.storage) return *given.storage;
     const std::vector<DType>* admitted = index_.constraint(port.dtype);
     if (admitted != nullptr && admitted->size() == 1) return admitted->front();
-    return failure(
-        "request/dtype",
-        quoted(port) + " is given without a dtype, and the contract admits more than one");
+    std::vector<std::string> names;
+    if (admitted != nullptr) {
+      for (const DType one : *admitted) names.emplace_back(name(one));
+    } else {
+      for (const std::string_view one : dtype_names()) names.emplace_back(one);
+    }
+    return failure("request/dtype",
+                   quoted(port) + " is given without a dtype; it admits " + join(names));
   }
 
   Result<BoundTensor> make_tensor(const Port& port, const TensorDesc& given) const {

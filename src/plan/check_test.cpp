@@ -56,6 +56,12 @@ class Check : public testing::Test {
   Request request_;
 };
 
+TEST_F(Check, AMissingDtypeNamesTheAdmittedOnes) {
+  request_.inputs.front().second.dtype.reset();
+  EXPECT_EQ(only_message(),
+            "request/dtype: 'xT' (X) is given without a dtype; it admits float32, float16");
+}
+
 TEST_F(Check, AGoodRequestIsBound) {
   request_.inputs.emplace_back("bias", on_device(DType::f32, {3}));
   const Checked checked = run();

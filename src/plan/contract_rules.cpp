@@ -17,7 +17,9 @@ using package::ContractRule;
 using package::ValueRule;
 
 Error package_fault(const std::string& id, const Error& cause) {
-  return Error{"package/contract", "rule " + quoted(id) + " cannot be evaluated: " + cause.message};
+  const bool limit = cause.code.starts_with("limit/");
+  return Error{limit ? cause.code : "package/contract",
+               "rule " + quoted(id) + " cannot be evaluated: " + cause.message};
 }
 
 Error violation(const std::string& id, const std::string& code, const jinja::Template& message,

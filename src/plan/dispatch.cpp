@@ -2,7 +2,7 @@
 #include "plan/dispatch.h"
 
 #include <cmath>
-#include <limits>
+#include <optional>
 
 #include "base/number.h"
 #include "base/try.h"
@@ -16,39 +16,35 @@ namespace {
 using expr::Value;
 using package::Dispatch;
 
-// What JavaScript's arithmetic makes of a value.
-double as_number(const Value& value) {
-  if (const expr::Number* number = value.if_number()) return number->value;
-  if (const bool* flag = value.if_bool()) return *flag ? 1 : 0;
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
 Result<Value> evaluate(const expr::Rule& rule, double otherwise, const expr::Scope& scope,
                        const expr::Limits& limits) {
   if (rule.source().is_null()) return Value(otherwise);
   return rule.evaluate(scope, limits);
 }
 
-// The short-hands: rows of 65535 workgroups, whatever the device allows. min() keeps a NaN, as in
-// JavaScript.
+// What the expressions of the short-hands give for a number, without evaluating the count twice:
+// rows of 65535 workgroups, whatever the device allows. min() keeps a NaN, as in JavaScript.
 std::array<Value, 3> folded(double count) {
   return {Value(std::isnan(count) || count < kFoldWidth ? count : kFoldWidth),
           Value(std::ceil(count / kFoldWidth)), Value(1)};
 }
 
+// The number that a rule gives; nothing for anything else, errors included.
+std::optional<double> number_of(const expr::Rule& rule, const expr::Scope& scope,
+                                const expr::Limits& limits) {
+  const auto value = rule.evaluate(scope, limits);
+  if (!value || value->if_number() == nullptr) return std::nullopt;
+  return value->if_number()->value;
+}
+
 Result<std::array<Value, 3>> axes_of(const Dispatch& dispatch, const expr::Scope& scope,
                                      const expr::Limits& limits) {
-  switch (dispatch.form) {
-    case Dispatch::Form::kThreads: {
-      WGK_ASSIGN(const Value threads, dispatch.threads.evaluate(scope, limits));
-      WGK_ASSIGN(const Value size, dispatch.workgroup_size.evaluate(scope, limits));
-      return folded(std::ceil(as_number(threads) / as_number(size)));
-    }
-    case Dispatch::Form::kWorkgroups: {
-      WGK_ASSIGN(const Value count, dispatch.workgroups.evaluate(scope, limits));
-      return folded(as_number(count));
-    }
-    case Dispatch::Form::kGrid: break;
+  if (dispatch.form == Dispatch::Form::kThreads) {
+    const auto threads = number_of(dispatch.threads, scope, limits);
+    const auto size = threads ? number_of(dispatch.workgroup_size, scope, limits) : std::nullopt;
+    if (size) return folded(std::ceil(*threads / *size));
+  } else if (dispatch.form == Dispatch::Form::kWorkgroups) {
+    if (const auto count = number_of(dispatch.workgroups, scope, limits)) return folded(*count);
   }
   std::array<Value, 3> axes;
   WGK_ASSIGN(axes[0], evaluate(dispatch.x, 1, scope, limits));

@@ -117,7 +117,7 @@ TEST(FormatRules, RepeatGroupsHaveBounds) {
         outcome(source, request({4}, count)).starts_with("plan/rule: repeat group 'g' has count "));
   }
   PlanOptions options;
-  options.limits.max_passes = 3;
+  options.limits = Limits{.passes = 3};
   EXPECT_EQ(outcome(source, request({4}, 3), {}, options), "v g[0].pass_0 g[1].pass_0 g[2].pass_0");
   EXPECT_EQ(outcome(source, request({4}, 4), {}, options),
             "limit/count: the variant has more than 3 pass instances");
@@ -304,14 +304,14 @@ TEST(FormatRules, WorkIsLimited) {
     return outcome(source, request(), {{"s.wgsl.jinja", text}}, options).substr(0, 12);
   };
   PlanOptions options;
-  options.limits.max_steps = 1000;
+  options.limits = Limits{.steps = 1000};
   EXPECT_EQ(failing("{% for i in range(100) %}x{% endfor %}", options), "v pass_0");
   EXPECT_EQ(failing("{% for i in range(2000) %}x{% endfor %}", options), "limit/steps:");
   options = {};
-  options.limits.max_output = 100;
+  options.limits = Limits{.output_bytes = 100};
   EXPECT_EQ(failing("{% for i in range(30) %}xyzw{% endfor %}", options), "limit/output");
   options = {};
-  options.limits.max_depth = 10;
+  options.limits = Limits{.depth = 10};
   EXPECT_EQ(failing("{% macro m(n) %}{{ m(n - 1) if n > 0 }}{% endmacro %}{{ m(5) }}", options),
             "v pass_0");
   EXPECT_EQ(failing("{% macro m(n) %}{{ m(n - 1) if n > 0 }}{% endmacro %}{{ m(20) }}", options),

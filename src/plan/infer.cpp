@@ -16,6 +16,8 @@ using package::Port;
 
 constexpr double kMaxDimension = 9007199254740991.0;  // the largest integer that a double counts to
 
+constexpr int kLastOnnxCode = 12;
+
 std::optional<DType> dtype_of_onnx_code(double code) {
   switch (static_cast<int>(code)) {
     case 1: return DType::f32;
@@ -29,6 +31,15 @@ std::optional<DType> dtype_of_onnx_code(double code) {
     case 12: return DType::u32;
     default: return std::nullopt;
   }
+}
+
+// "1 (float32)"
+std::string onnx_text(DType dtype) {
+  for (int code = 1; code <= kLastOnnxCode; ++code) {
+    if (dtype_of_onnx_code(code) == dtype)
+      return std::to_string(code) + " (" + std::string(name(dtype)) + ")";
+  }
+  return std::string(name(dtype));
 }
 
 class Inference {
@@ -83,8 +94,9 @@ class Inference {
       auto value = port.shape->evaluate(level_.scope(), limits_);
       if (!value) {
         return std::unexpected(
-            Error{"request/infer", "the shape of output " + quoted(port) +
-                                       " cannot be inferred: " + value.error().message});
+            Error{value.error().code.starts_with("limit/") ? value.error().code : "request/infer",
+                  "the shape of output " + quoted(port) +
+                      " cannot be inferred: " + value.error().message});
       }
       return dims_of(*value, "the shape rule of output " + quoted(port) + " gives ");
     }
@@ -163,8 +175,12 @@ class Inference {
                            ? std::nullopt
                            : dtype_of_onnx_code(*code);
     if (dtype && std::ranges::find(admitted, *dtype) != admitted.end()) return dtype;
+    std::string known;
+    for (const DType one : admitted) known.append(known.empty() ? "" : ", ").append(onnx_text(one));
     return failure("request/attribute",
-                   "attribute 'to' does not name a dtype that output " + quoted(port) + " admits");
+                   "attribute 'to' is " +
+                       (given == bound_.attrs.end() ? "not given" : json::write(given->second)) +
+                       "; output " + quoted(port) + " admits " + known);
   }
 
   const PackageIndex& index_;

@@ -97,8 +97,8 @@ class Maker {
     level_.scope().set(
         "tunables", tunables_value(context_.index.variants[at].tunables, context_.bound.tunables));
     WGK_TRY(level_.evaluate(variant_.derive, context_.limits));
-    WGK_ASSIGN(instances_, expand_passes(variant_, level_.scope(), context_.limits,
-                                         context_.options.limits.max_passes));
+    WGK_ASSIGN(instances_,
+               expand_passes(variant_, level_.scope(), context_.limits, context_.most_passes));
     typed_level_.add_types(context_.bound);
     return {};
   }

@@ -22,6 +22,7 @@ struct MakeContext {
   const expr::Limits& limits;
   const PlanOptions& options;
   RenderCache& cache;
+  std::size_t most_passes;  // instances of one plan
 };
 
 Result<Plan> make(const MakeContext& context, const package::Variant& variant);

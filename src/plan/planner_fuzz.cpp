@@ -16,8 +16,8 @@
 namespace wgk {
 namespace {
 
-constexpr PlanOptions::Limits kLimits = {
-    .max_steps = 20'000, .max_depth = 60, .max_output = std::size_t{1} << 16, .max_passes = 64};
+constexpr Limits kLimits = {
+    .passes = 64, .steps = 20'000, .depth = 60, .output_bytes = std::size_t{1} << 16};
 
 const Json& member(const Json& json, std::string_view key) {
   static const Json absent;
@@ -37,7 +37,7 @@ std::shared_ptr<const package::Package> read_package(const Json& json) {
   package->manifest = std::move(*manifest);
   if (auto contract = package::read_contract(member(json, "contract")))
     package->contract = std::move(*contract);
-  const expr::Limits limits{kLimits.max_steps, kLimits.max_depth, kLimits.max_output};
+  const expr::Limits limits{kLimits.steps, kLimits.depth, kLimits.output_bytes};
   if (const auto* templates = member(json, "templates").if_object()) {
     for (const auto& [path, source] : *templates) {
       auto parsed = jinja::Template::parse(text(source), path, limits);

@@ -42,8 +42,8 @@ void Session::append(std::vector<Error> errors) {
 }
 
 MakeContext Session::make_context() const {
-  return {site_.index, checked_.bound, site_.caps,    site_.device,
-          level_,      site_.limits,   site_.options, site_.cache};
+  return {site_.index,  checked_.bound, site_.caps,  site_.device,       level_,
+          site_.limits, site_.options,  site_.cache, site_.cost().passes};
 }
 
 SelectContext Session::select_context() const {

@@ -26,8 +26,10 @@ struct Site {
         max_uniform_buffers(device_caps.limit("maxUniformBuffersPerShaderStage").value_or(0)),
         options(plan_options),
         cache(texts),
-        limits{plan_options.limits.max_steps, plan_options.limits.max_depth,
-               plan_options.limits.max_output} {}
+        limits{cost().steps, cost().depth, cost().output_bytes} {}
+
+  // What a plan may cost.
+  const Limits& cost() const { return options.limits ? *options.limits : index.package->limits; }
 
   PackageIndex index;
   const DeviceCaps& caps;

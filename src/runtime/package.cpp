@@ -24,8 +24,8 @@ std::vector<PortInfo> port_infos(const std::vector<package::Port>& ports,
 
 }  // namespace
 
-Result<Package> Package::open(std::string_view place) {
-  auto opened = store::open(place);
+Result<Package> Package::open(std::string_view place, const Limits& limits) {
+  auto opened = store::open(place, {.limits = limits});
   if (!opened) return std::unexpected(std::move(opened.error()));
   return Package(std::move(*opened));
 }

@@ -29,7 +29,7 @@ Result<fs::path> find_build_folder(std::string_view place) {
 Result<std::shared_ptr<const package::Package>> open(std::string_view place,
                                                      const package::LoadOptions& options) {
   WGK_ASSIGN(const fs::path folder, find_build_folder(place));
-  auto source = FolderSource::open(folder, options.max_file_bytes);
+  auto source = FolderSource::open(folder, options.limits.file_bytes);
   if (!source)
     return std::unexpected(
         std::move(source).error().during("opening the package " + folder.string()));

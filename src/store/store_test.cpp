@@ -103,7 +103,7 @@ TEST_F(Folder, RefusesPipesAndCaseClashes) {
 
 TEST_F(Folder, HasALimitForFiles) {
   write(build_ / "s.wgsl.jinja", std::string(3000, ' '));
-  const auto package = open(package_.string(), {.max_file_bytes = 2000});
+  const auto package = open(package_.string(), {.limits = {.file_bytes = 2000}});
   EXPECT_TRUE(contains(package.error().to_string(), "has 3000 bytes; the limit is 2000"));
 }
 

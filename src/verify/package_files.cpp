@@ -37,9 +37,9 @@ Result<std::vector<package::TestCase>> read_test_file(std::string_view place,
   return read_cases(folder / "test.json", package::read_tests);
 }
 
-Result<PackageFolder> open_folder(std::string_view place) {
+Result<PackageFolder> open_folder(std::string_view place, const package::LoadOptions& options) {
   PackageFolder folder;
-  WGK_ASSIGN(folder.package, store::open(place));
+  WGK_ASSIGN(folder.package, store::open(place, options));
   WGK_ASSIGN(const std::filesystem::path path, store::find_build_folder(place));
   for (const auto& [file, digest] : folder.package->metadata.digests) folder.files.push_back(file);
   std::ranges::sort(folder.files);
@@ -52,8 +52,8 @@ Result<PackageFolder> open_folder(std::string_view place) {
   return folder;
 }
 
-Result<std::string> card_of(std::string_view place) {
-  WGK_ASSIGN(const PackageFolder folder, open_folder(place));
+Result<std::string> card_of(std::string_view place, const package::LoadOptions& options) {
+  WGK_ASSIGN(const PackageFolder folder, open_folder(place, options));
   return package::make_card(*folder.package, folder.tests, folder.files);
 }
 

@@ -92,6 +92,38 @@ class BadPackage(ProgramTest):
         self.write_manifest(variants=[family])
         self.assert_refused("limit/count", "more than 4096 variants")
 
+    def test_limits_are_the_callers(self):
+        plan = ("plan", "--case", "small", "--caps", "default")
+        self.assert_refused("limit/steps", command=(*plan, "--limit", "steps=1"))
+        self.assert_refused("limit/output", "10 bytes", command=(*plan, "--limit", "output-bytes=10"))
+        self.assert_refused("package/json", "nested deeper than 2 levels", command=(*plan, "--limit", "json-depth=2"))
+        self.assert_refused("package/json", command=(*plan, "--limit", "json-bytes=20"))
+        self.assert_refused("package/file", "the limit is 10", command=("info", "--limit=file-bytes=10"))
+        self.assert_refused("limit/count", "more than 0 variants", command=("info", "--limit", "variants=0"))
+        self.assert_refused("limit/count", command=("explain", *plan[1:], "--limit", "passes=0"))
+        self.write_package(shader="{% for i in range(5000) %}// " + "x" * 1000 + "\n{% endfor %}" + SHADER)
+        self.assert_refused("limit/output", "4194304 bytes")
+        done = self.wgk(plan[0], self.package, *plan[1:], "--limit", "output-bytes=8000000", "--limit", "steps=100000")
+        self.assertEqual((done.code, done.err), (0, ""))
+
+    def test_limits_of_expressions(self):
+        self.assertEqual(self.wgk("eval", "(" * 150 + "1" + ")" * 150, "--limit", "depth=200").out, "1\n")
+        self.assert_fails(self.wgk("eval", "(" * 150 + "1" + ")" * 150), INVALID, "limit/depth", "100 levels")
+        self.assert_fails(self.wgk("eval", "1 + 1", "--limit", "steps=1"), INVALID, "limit/steps")
+        (self.folder / "t.jinja").write_text("x" * 100)
+        self.assert_fails(self.wgk("render", "--template", "t.jinja", "--limit", "output-bytes=10"), INVALID, "limit/output")
+
+    def test_limits_that_make_no_sense(self):
+        for text, *parts in [
+            ("step=1", "there is no limit 'step'", "did you mean 'steps'?", "json-depth"),
+            ("steps", "the limit 'steps' is ''", "a whole number"),
+            ("steps=-1", "the limit 'steps' is '-1'"),
+            ("steps=1e3", "the limit 'steps' is '1e3'"),
+            ("depth=1000", "at most 250"),
+        ]:
+            self.assert_fails(self.wgk("info", self.package, "--limit", text), USAGE, "usage/arguments", *parts)
+        self.assertIn("output-bytes", self.wgk("plan", "-h").out)
+
     def test_rule_that_gives_nonsense(self):
         self.write_manifest(outputs={"y": {"dtype": "T", "shape": ["0 - 1"]}})
         self.assert_refused("-1")

@@ -203,6 +203,23 @@ class Check(ProgramTest):
         self.assertEqual(done.code, FAILED)
         self.assertIn("can be planned", done.json()[0]["problems"][0]["message"])
 
+    def test_eight_storage_buffers_suffice(self):
+        for count, code in [(7, SUCCESS), (8, FAILED), (9, FAILED), (10, SUCCESS)]:
+            with self.subTest(count):
+                ports = [f"x{i}" for i in range(count)]
+                plain = MANIFEST["variants"][0]["passes"][0]
+                variants = [{"id": "plain", "passes": [{**plain, "bindings": [*ports, "y"], "dispatch": {"x": 1}}]}]
+                manifest = {**MANIFEST, "inputs": {port: {"dtype": "T"} for port in ports}, "outputs": {"y": {"dtype": "T", "shape": "shapes.x0"}}, "variants": variants}
+                tensor = {"dtype": "float32", "shape": [2], "data": {"kind": "const", "value": 1}}
+                inputs = {port: tensor for port in ports}
+                self.write_package(manifest, "{{ env.wgsl.resourceDeclarations }}", {"cases": [{"name": "many", "inputs": inputs, "outputs": {"y": {"shape": [2]}}}]})
+                (self.build / "bench.json").write_text(json.dumps({"cases": [{"name": "b", "inputs": inputs, "outputs": ["y"], "bytes": 8, "flops": 4}]}))
+                self.sign()
+                done = self.wgk("check", self.package)
+                self.assertEqual(done.code, code, done.err)
+                for kind in ["test case 'many'", "benchmark case 'b'"] if code else []:
+                    self.assertIn(f"{kind} can be planned with 10 storage buffers per shader stage, but not with the 8", done.err)
+
     def test_contract_is_evaluated_on_the_cases(self):
         for rule, message in [
             ({"require": "shapes.x[0] + 'a' > 1", "message": "m"}, "package/contract"),

@@ -22,7 +22,7 @@ MEMBERS = {
         "trim": "wgk_runtime_trim", "lost": "wgk_runtime_lost", "rebuild": "wgk_runtime_rebuild",
     },
     "Package": {
-        "open": "wgk_package_open", "op_id": "wgk_package_info", "origin": "wgk_package_info", "digest": "wgk_package_info",
+        "open": ["wgk_package_open", "wgk_package_open_within"], "op_id": "wgk_package_info", "origin": "wgk_package_info", "digest": "wgk_package_info",
         "inputs": "wgk_package_info", "outputs": "wgk_package_info", "variants": "wgk_package_info", "plan": "wgk_package_plan",
         "explain": "wgk_package_explain",
     },
@@ -98,6 +98,7 @@ OTHER_FORMS = {
     "SkippedPass": "in Plan", "Explanation": "JSON texts", "VariantDecision": "in Explanation",
     "Request": "wgk_signature", "TensorDesc": "wgk_signature_input", "OutputDesc": "wgk_output", "BufferRange": "wgk_signature_input.buffer",
     "Planner": "C++ only, as wgk.h says", "PlanOptions": "of Planner",
+    "Limits": "a JSON text of wgk_package_open_within", "LimitName": "a key of it",
 }
 
 
