@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,34 +142,8 @@ std::optional<Error> ParsedExpression::resolve(const Scope& scope, NameValues& t
   return std::nullopt;
 }
 
-struct SharedParses::Parses {
-  std::map<std::string_view, std::shared_ptr<const Expression::Parsed>> by_text;
-  static thread_local Parses* current;
-};
-
-thread_local SharedParses::Parses* SharedParses::Parses::current = nullptr;
-
-SharedParses::SharedParses() {
-  if (Parses::current != nullptr) return;
-  own_ = std::make_unique<Parses>();
-  Parses::current = own_.get();
-}
-
-SharedParses::~SharedParses() {
-  if (own_) Parses::current = nullptr;
-}
-
-Expression::Expression(std::string text) {
-  SharedParses::Parses* const shared = SharedParses::Parses::current;
-  if (shared != nullptr) {
-    if (const auto found = shared->by_text.find(text); found != shared->by_text.end()) {
-      parsed_ = found->second;
-      return;
-    }
-  }
-  parsed_ = std::make_shared<Parsed>(std::move(text), kMostDepth);
-  if (shared != nullptr) shared->by_text.emplace(parsed_->text, parsed_);
-}
+Expression::Expression(std::string text)
+    : parsed_(std::make_shared<Parsed>(std::move(text), kMostDepth)) {}
 
 const std::string& Expression::text() const { return parsed_->text; }
 Status Expression::syntax(const Limits& limits) const { return parsed_->check(limits); }
@@ -198,18 +171,18 @@ struct Rule::Node {
 
 namespace {
 
-template <class Node>
-Node build(const Json& source) {
+template <class Node, class Make>
+Node build(const Json& source, const Make& make) {
   Node node;
   node.constant = source;
   if (const std::string* text = source.if_string()) {
-    node.text.emplace(*text);
+    node.text.emplace(make(*text));
   } else if (const Json::Array* array = source.if_array()) {
-    for (const Json& item : *array) node.items.push_back(build<Node>(item));
+    for (const Json& item : *array) node.items.push_back(build<Node>(item, make));
   } else if (const Json::Object* object = source.if_object()) {
     for (const auto& [key, value] : *object) {
       node.keys.push_back(key);
-      node.items.push_back(build<Node>(value));
+      node.items.push_back(build<Node>(value, make));
     }
   }
   return node;
@@ -247,8 +220,11 @@ Result<Value> evaluate_rule(const Node& node, const Scope& scope, const Limits& 
 
 }  // namespace
 
+Rule::Rule(const Json& source, std::shared_ptr<const Node> root)
+    : source_(source), root_(std::move(root)) {}
 Rule::Rule(const Json& source)
-    : source_(source), root_(std::make_shared<const Node>(build<Node>(source))) {}
+    : Rule(source, std::make_shared<const Node>(build<Node>(
+                       source, [](const std::string& text) { return Expression(text); }))) {}
 
 Result<Value> Rule::evaluate(const Scope& scope, const Limits& limits) const {
   if (root_ == nullptr) return Value(Null{});
@@ -283,6 +259,18 @@ Status Rule::syntax(const Limits& limits) const {
     if (status) status = expression.syntax(limits);
   });
   return status;
+}
+
+Expression Parses::expression(std::string_view text) {
+  auto found = by_text_.find(text);
+  if (found == by_text_.end())
+    found = by_text_.emplace(std::string(text), Expression(std::string(text))).first;
+  return found->second;
+}
+
+Rule Parses::rule(const Json& source) {
+  const auto make = [this](const std::string& text) { return expression(text); };
+  return {source, std::make_shared<const Rule::Node>(build<Rule::Node>(source, make))};
 }
 
 }  // namespace wgk::expr

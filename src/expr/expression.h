@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,21 +25,6 @@ const Scope& helpers();
 Value f16_ok(bool has_f16);
 // device.features and device.wgslLanguageFeatures: `has(name)` and `size`.
 Value feature_set(std::span<const std::string> names);
-
-// While one of these lives, expressions of equal text that its thread makes share one parse: a
-// manifest repeats its expressions in variant after variant.
-class SharedParses {
- public:
-  SharedParses();
-  ~SharedParses();
-  SharedParses(const SharedParses&) = delete;
-  SharedParses& operator=(const SharedParses&) = delete;
-
- private:
-  friend class Expression;
-  struct Parses;
-  std::unique_ptr<Parses> own_;  // empty inside of another one, which goes on
-};
 
 // A parsed expression. Parsing never fails outright: as in the reference, a syntax error is raised
 // by evaluation.
@@ -63,7 +50,6 @@ class Expression {
   std::string explain_not_true(const Scope& scope) const;
 
  private:
-  friend class SharedParses;
   struct Parsed;
   std::shared_ptr<const Parsed> parsed_;
 };
@@ -84,9 +70,23 @@ class Rule {
   Status syntax(const Limits& limits = {}) const;  // the first syntax error inside
 
  private:
-  Json source_;
+  friend class Parses;
   struct Node;
+  Rule(const Json& source, std::shared_ptr<const Node> root);
+
+  Json source_;
   std::shared_ptr<const Node> root_;
+};
+
+// Makes expressions, those of equal text with one parse: a manifest repeats its expressions in
+// variant after variant. For one thread.
+class Parses {
+ public:
+  Expression expression(std::string_view text);
+  Rule rule(const Json& source);
+
+ private:
+  std::map<std::string, Expression, std::less<>> by_text_;
 };
 
 // For authors: one expression with the reference engine's own globals (range, namespace,

@@ -219,28 +219,21 @@ TEST(Value, ConstructorsTag) {
   EXPECT_EQ(*target.if_string(), "text");
 }
 
-TEST(SharedParses, GiveEqualTextsOneParse) {
-  const Expression alone("1 + x"), other("1 + x");
-  EXPECT_NE(&alone.text(), &other.text());
-  std::vector<Expression> made;
-  {
-    const SharedParses outer;
-    made.emplace_back("1 + x");
-    {
-      const SharedParses inner;
-      made.emplace_back("1 + x");
-    }
-    made.emplace_back("1 + x");
-    made.emplace_back("1 + y");
-    made.emplace_back("1 +");
-    made.emplace_back("1 +");
-  }
-  EXPECT_EQ(&made[0].text(), &made[1].text());
-  EXPECT_EQ(&made[0].text(), &made[2].text());
-  EXPECT_NE(&made[0].text(), &made[3].text());
-  EXPECT_EQ(made[3].free_names(), std::vector<std::string>{"y"});
-  EXPECT_EQ(made[5].syntax().error().code, "expression/syntax") << "errors are shared as well";
-  EXPECT_NE(&Expression("1 + x").text(), &made[0].text()) << "for as long as it lives";
+TEST(Parses, GiveEqualTextsOneParse) {
+  Parses parses;
+  const Expression first = parses.expression("1 + x"), second = parses.expression("1 + x");
+  EXPECT_EQ(&first.text(), &second.text());
+  EXPECT_NE(&first.text(), &Expression("1 + x").text());
+  const Expression other = parses.expression("1 + y");
+  EXPECT_NE(&first.text(), &other.text());
+  EXPECT_EQ(other.free_names(), std::vector<std::string>{"y"});
+  EXPECT_EQ(parses.expression("1 +").syntax().error().code, "expression/syntax");
+  EXPECT_EQ(parses.expression("1 +").syntax().error().code, "expression/syntax")
+      << "errors are shared as well";
+  const Json source = json::parse(R"({"a": ["1 + x", 2], "b": "z"})").value();
+  const Rule rule = parses.rule(source);
+  EXPECT_EQ(rule.source(), source);
+  EXPECT_EQ(rule.free_names(), (std::vector<std::string>{"x", "z"}));
 }
 
 TEST(EvaluateText, IsTheEngineAlone) {

@@ -98,7 +98,7 @@ Result<Symbols> collect_symbols(const Cursor& cursor, const Manifest& manifest) 
     info.is_output = true;
   }
   WGK_TRY(read_shared_entries(cursor, symbols));
-  WGK_ASSIGN(symbols.when, read_clauses(cursor, "when"));
+  WGK_ASSIGN(symbols.when, read_clauses(cursor, "when", symbols));
   WGK_ASSIGN(symbols.requirements, read_requires(cursor));
   return symbols;
 }

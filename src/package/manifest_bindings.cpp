@@ -9,7 +9,7 @@
 namespace wgk::package {
 namespace {
 
-Result<Field> read_field(const Cursor& cursor) {
+Result<Field> read_field(const Cursor& cursor, expr::Parses& parses) {
   WGK_TRY(expect_object(cursor));
   Field field;
   WGK_ASSIGN(field.name, text_member(cursor, "name"));
@@ -36,12 +36,12 @@ Result<Field> read_field(const Cursor& cursor) {
     const Json& flag = required->value();
     field.required = flag != Json(false) && flag != Json(0) && flag != Json("");
   }
-  if (const auto value = cursor.find("value")) field.value = Rule(value->value());
-  if (const auto value = cursor.find("default")) field.default_value = Rule(value->value());
+  if (const auto value = cursor.find("value")) field.value = parses.rule(value->value());
+  if (const auto value = cursor.find("default")) field.default_value = parses.rule(value->value());
   return field;
 }
 
-Result<std::vector<Field>> read_fields(const Cursor& entry) {
+Result<std::vector<Field>> read_fields(const Cursor& entry, expr::Parses& parses) {
   const std::optional<Cursor> member = entry.find("struct");
   if (!member || !member->value().is_array() || member->value().if_array()->empty()) {
     return entry.fail("a uniform binding needs a struct: a non-empty list of fields");
@@ -49,7 +49,7 @@ Result<std::vector<Field>> read_fields(const Cursor& entry) {
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   std::vector<Field> fields;
   for (const Cursor& item : items) {
-    WGK_ASSIGN(Field field, read_field(item));
+    WGK_ASSIGN(Field field, read_field(item, parses));
     if (std::ranges::contains(fields, field.name, &Field::name))
       return item.fail("the field '" + field.name + "' stands there twice");
     fields.push_back(std::move(field));
@@ -188,7 +188,7 @@ Result<BindingEntry> read_entry(const Cursor& entry, std::string_view default_na
   if (result.buffer == BufferType::kUniform) {
     if (entry.find("elementType") || entry.find("length"))
       return entry.fail("a uniform binding has a struct, not elementType or length");
-    WGK_ASSIGN(result.fields, read_fields(entry));
+    WGK_ASSIGN(result.fields, read_fields(entry, *symbols.parses));
     WGK_ASSIGN(const std::string struct_name, text_member(entry, "structName"));
     if (!struct_name.empty()) result.struct_name = struct_name;
     return result;

@@ -20,7 +20,7 @@ Result<std::string> read_size(const Cursor& size) {
   return size.fail_value("must be an expression or a non-negative integer");
 }
 
-Result<Dispatch> read_grid(const Cursor& cursor) {
+Result<Dispatch> read_grid(const Cursor& cursor, expr::Parses& parses) {
   WGK_TRY(cursor.only({"x", "y", "z"}));
   if (!cursor.find("x")) return cursor.fail("needs x");
   Dispatch dispatch;
@@ -30,19 +30,19 @@ Result<Dispatch> read_grid(const Cursor& cursor) {
     if (member) {
       WGK_TRY(read_size(*member));
     }
-    *axis = Rule(member ? member->value() : Json(1));
+    *axis = parses.rule(member ? member->value() : Json(1));
   }
   return dispatch;
 }
 
 // The short-hands mean the grid that the published loader writes for them.
-void fold(Dispatch& dispatch, const std::string& count) {
-  dispatch.x = Rule(Json("min(" + count + ", 65535)"));
-  dispatch.y = Rule(Json("ceilDiv(" + count + ", 65535)"));
+void fold(Dispatch& dispatch, const std::string& count, expr::Parses& parses) {
+  dispatch.x = parses.rule(Json("min(" + count + ", 65535)"));
+  dispatch.y = parses.rule(Json("ceilDiv(" + count + ", 65535)"));
   dispatch.z = Rule(Json(1));
 }
 
-Result<Dispatch> read_dispatch(const Cursor& pass) {
+Result<Dispatch> read_dispatch(const Cursor& pass, expr::Parses& parses) {
   const std::optional<Cursor> member = pass.find("dispatch");
   if (!member) return pass.fail("needs dispatch");
   const Cursor& cursor = *member;
@@ -56,14 +56,14 @@ Result<Dispatch> read_dispatch(const Cursor& pass) {
   const std::optional<Cursor> workgroups = cursor.find("workgroups");
   if (threads && workgroups)
     return cursor.fail("has both 'threads' and 'workgroups'; only one form is allowed");
-  if (!threads && !workgroups) return read_grid(cursor);
+  if (!threads && !workgroups) return read_grid(cursor, parses);
   Dispatch dispatch;
   if (workgroups) {
     WGK_TRY(cursor.only({"workgroups"}));
     WGK_ASSIGN(const std::string count, read_size(*workgroups));
     dispatch.form = Dispatch::Form::kWorkgroups;
-    dispatch.workgroups = Rule(workgroups->value());
-    fold(dispatch, count);
+    dispatch.workgroups = parses.rule(workgroups->value());
+    fold(dispatch, count, parses);
     return dispatch;
   }
   WGK_TRY(cursor.only({"threads", "workgroupSize"}));
@@ -71,9 +71,9 @@ Result<Dispatch> read_dispatch(const Cursor& pass) {
   WGK_ASSIGN(const std::string count, read_size(*threads));
   WGK_ASSIGN(const std::string divisor, read_size(size));
   dispatch.form = Dispatch::Form::kThreads;
-  dispatch.threads = Rule(threads->value());
-  dispatch.workgroup_size = Rule(size.value());
-  fold(dispatch, "ceilDiv((" + count + "), (" + divisor + "))");
+  dispatch.threads = parses.rule(threads->value());
+  dispatch.workgroup_size = parses.rule(size.value());
+  fold(dispatch, "ceilDiv((" + count + "), (" + divisor + "))", parses);
   return dispatch;
 }
 
@@ -147,12 +147,12 @@ Result<Pass> read_pass(const Cursor& cursor, std::size_t index, PassContext& con
   if (pass.shader.empty()) return shader.fail("must not be empty");
   WGK_ASSIGN(pass.submit_after, flag_member(cursor, "submitAfter", false));
   WGK_TRY(read_width(cursor, pass));
-  WGK_ASSIGN(pass.dispatch, read_dispatch(cursor));
+  WGK_ASSIGN(pass.dispatch, read_dispatch(cursor, *context.symbols.parses));
   WGK_ASSIGN(pass.bindings, read_pass_bindings(cursor, context.symbols, context.intermediates));
   WGK_ASSIGN(pass.derive, read_derive(cursor, context.symbols));
   if (const auto profile = cursor.find("profile")) {
     for (const auto& [key, value] : loose_entries(*profile))
-      pass.profile.emplace_back(key, Rule(value.value()));
+      pass.profile.emplace_back(key, context.symbols.parses->rule(value.value()));
   }
   WGK_ASSIGN(pass.view_alias, read_view_alias(cursor, pass.bindings));
   return pass;
@@ -178,7 +178,7 @@ Result<std::shared_ptr<const Repeat>> read_repeat(const Cursor& cursor, std::siz
     return name.fail("'" + group->index + "' is the index of an enclosing repeat group");
   }
   WGK_ASSIGN(const Cursor count, repeat.require("count"));
-  group->count = Rule(count.value());
+  group->count = context.symbols.parses->rule(count.value());
   const std::optional<Cursor> passes = cursor.find("passes");
   if (!passes || !passes->value().is_array() || passes->value().if_array()->empty()) {
     return cursor.fail("a repeat group needs passes: a non-empty list");
@@ -203,7 +203,7 @@ Result<Named<Rule>> read_derive(const Cursor& owner, const Symbols& symbols) {
       return value.fail("'" + name +
                         "' would hide a name that expressions and templates already have");
     }
-    derive.emplace_back(name, Rule(value.value()));
+    derive.emplace_back(name, symbols.parses->rule(value.value()));
   }
   return derive;
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ struct Symbols {
   std::set<std::string, std::less<>> type_variables;
   std::vector<Expression> when;  // put in front of each variant's
   Requires requirements;         // merged into each variant's
+  // Of every expression read so far; variants repeat each other's.
+  std::shared_ptr<expr::Parses> parses = std::make_shared<expr::Parses>();
 };
 
 using Intermediates = std::map<std::string, const Intermediate*, std::less<>>;
@@ -83,7 +86,8 @@ struct PassContext {
 Result<std::vector<Step>> read_steps(const Cursor& passes, PassContext& context);
 
 // manifest_variants.cpp
-Result<std::vector<Expression>> read_clauses(const Cursor& owner, std::string_view key);
+Result<std::vector<Expression>> read_clauses(const Cursor& owner, std::string_view key,
+                                             const Symbols& symbols);
 Result<Requires> read_requires(const Cursor& owner);
 Result<Variant> read_variant(const Cursor& variant, std::size_t index, const Symbols& symbols,
                              const ManifestLimits& limits);

@@ -186,7 +186,7 @@ Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant,
       return dtype.fail_unknown("'" + text + "' is not a storage dtype", text, dtype_names());
     if (*storage == DType::i64) return dtype.fail("an intermediate cannot be int64");
     scratch.dtype = *storage;
-    if (const auto shape = item.find("shape")) scratch.shape = Rule(shape->value());
+    if (const auto shape = item.find("shape")) scratch.shape = symbols.parses->rule(shape->value());
     if (const auto zero = item.find("zeroInit")) {
       if (zero->value() != Json(true))
         return zero->fail_value("must be true; leave the key out where no zeroed buffer is needed");
@@ -206,19 +206,16 @@ Status check_older_keys(const Cursor& cursor) {
                       "requires", "tunables", "derive", "intermediates", "passes"});
 }
 
-std::vector<Expression> to_expressions(const std::vector<std::string>& texts) {
-  std::vector<Expression> expressions;
-  for (const std::string& text : texts) expressions.emplace_back(text);
-  return expressions;
-}
-
 }  // namespace
 
-Result<std::vector<Expression>> read_clauses(const Cursor& owner, std::string_view key) {
+Result<std::vector<Expression>> read_clauses(const Cursor& owner, std::string_view key,
+                                             const Symbols& symbols) {
+  std::vector<Expression> clauses;
   const std::optional<Cursor> member = owner.find(key);
-  if (!member) return std::vector<Expression>{};
+  if (!member) return clauses;
   WGK_ASSIGN(const std::vector<std::string> texts, read_texts(*member));
-  return to_expressions(texts);
+  for (const std::string& text : texts) clauses.push_back(symbols.parses->expression(text));
+  return clauses;
 }
 
 Result<Requires> read_requires(const Cursor& owner) {
@@ -271,9 +268,9 @@ Result<Variant> read_variant(const Cursor& cursor, std::size_t index, const Symb
   WGK_ASSIGN(const Requires own, read_requires(cursor));
   WGK_ASSIGN(variant.requirements, merge(symbols.requirements, own, cursor));
   variant.when = symbols.when;
-  WGK_ASSIGN(const std::vector<Expression> when, read_clauses(cursor, "when"));
+  WGK_ASSIGN(const std::vector<Expression> when, read_clauses(cursor, "when", symbols));
   variant.when.insert(variant.when.end(), when.begin(), when.end());
-  WGK_ASSIGN(variant.demote_when, read_clauses(cursor, "demoteWhen"));
+  WGK_ASSIGN(variant.demote_when, read_clauses(cursor, "demoteWhen", symbols));
   if (const auto superseded = cursor.find("supersededBy")) {
     WGK_ASSIGN(variant.superseded_by, read_texts(*superseded));
   }

@@ -187,7 +187,6 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   if (!metadata) return fail(std::move(metadata).error());
   package->metadata = *std::move(metadata);
 
-  const expr::SharedParses shared_parses;
   const Files files = read_files(source, package->metadata, sha256, options);
   if (Status status = check_files(source, package->metadata, files, options); !status)
     return fail(std::move(status).error());
