@@ -168,9 +168,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       Y[index + 0u + 32u] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
     }
 
-  while (block > firstBlock) {
-    block -= blockStep;
-    index -= stride;
+  // The others, which are whole, from the first one on.
+  let last = block;
+  index = base + (firstBlock * 1u + place) * 40u + column0;
+  for (block = firstBlock; block < last; block++) {
     let s0 = S[index + 0u];
     let s1 = S[index + 0u + 8u];
     let s2 = S[index + 0u + 16u];
@@ -181,5 +182,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     Y[index + 0u + 16u] = pack(silu(fma(part0(s2) - mean2, scale2, offset2)));
     Y[index + 0u + 24u] = pack(silu(fma(part0(s3) - mean3, scale3, offset3)));
     Y[index + 0u + 32u] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
+    index += stride;
   }
 }
