@@ -179,7 +179,7 @@ class Test(ProgramTest):
         self.assertEqual((done.code, done.out), (SUCCESS, "1 passed, 0 failed, 0 skipped\n"), done.err)
 
     def test_wrong_choices(self):
-        self.assert_fails(self.wgk("test", self.package, "--case", "nosuch"), INVALID, "no case matches 'nosuch'")
+        self.assert_fails(self.wgk("test", self.package, "--case", "nosuch"), INVALID, "no case of 2 matches 'nosuch'")
         self.assert_fails(self.wgk("test", self.package, "--variant", "nosuch"), INVALID, "request/variant", "'nosuch'")
         self.assert_fails(self.wgk("test", self.package, "--cases", "nosuch.json"), INVALID, "nosuch.json")
 
