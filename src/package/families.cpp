@@ -3,6 +3,7 @@
 // b.5).
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "json/json.h"
 #include "package/manifest_reader.h"
@@ -112,13 +113,11 @@ class Substitution {
 
   Result<std::optional<Json>> object(const Json::Object& members) {
     Json::Object out;
-    std::vector<std::string> keys;
+    std::set<std::string> keys;
     for (const auto& [source, value] : members) {
       path_.push_back(&source);
       WGK_ASSIGN(std::string key, fill(source));
-      if (std::ranges::contains(keys, key))
-        return fail("the key '" + key + "' arises twice at " + where());
-      keys.push_back(key);
+      if (!keys.insert(key).second) return fail("the key '" + key + "' arises twice at " + where());
       WGK_ASSIGN(std::optional<Json> result, any(value));
       if (result) out.emplace_back(std::move(key), *std::move(result));
       path_.pop_back();
@@ -299,7 +298,13 @@ Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family
   return overrides;
 }
 
-Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table) {
+std::unexpected<Error> too_many_variants(const Cursor& item, const ManifestLimits& limits) {
+  return failure("limit/count",
+                 item.path() + ": more than " + std::to_string(limits.max_variants) + " variants");
+}
+
+Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table,
+                                       const ManifestLimits& limits) {
   WGK_TRY(expect_object(table));
   WGK_ASSIGN(const auto members, table.members());
   if (members.size() != 2)
@@ -322,6 +327,8 @@ Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table
       put(record, axes[1].values[j]);
       const auto found = std::ranges::find(overrides, cell, &std::pair<Cell, Record>::first);
       if (found != overrides.end()) put(record, found->second);
+      // Each cell is at least one variant; a few keys can make very many cells.
+      if (cells.size() == limits.max_variants) return too_many_variants(family, limits);
       cells.push_back(std::move(record));
     }
   }
@@ -332,11 +339,24 @@ Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table
 Status check_room(const Cursor& item, const std::vector<ExpandedVariant>& variants,
                   const ManifestLimits& limits) {
   if (variants.size() < limits.max_variants) return {};
-  return failure("limit/count",
-                 item.path() + ": more than " + std::to_string(limits.max_variants) + " variants");
+  return too_many_variants(item, limits);
 }
 
-Status expand_family(const Cursor& family, const ManifestLimits& limits,
+// About the memory of a value, in bytes.
+std::size_t bytes_of(const Json& json) {
+  std::size_t bytes = sizeof(Json);
+  if (const std::string* text = json.if_string()) bytes += text->size();
+  if (const Json::Array* items = json.if_array()) {
+    for (const Json& item : *items) bytes += bytes_of(item);
+  }
+  if (const Json::Object* members = json.if_object()) {
+    for (const auto& [key, value] : *members)
+      bytes += sizeof(std::string) + key.size() + bytes_of(value);
+  }
+  return bytes;
+}
+
+Status expand_family(const Cursor& family, const ManifestLimits& limits, std::size_t& bytes,
                      std::vector<ExpandedVariant>& out) {
   const std::optional<Cursor> axes = family.find("axes");
   WGK_TRY(axes ? family.only({"cases", "variants", "description", "axes", "exclude"})
@@ -345,12 +365,17 @@ Status expand_family(const Cursor& family, const ManifestLimits& limits,
   WGK_ASSIGN(const Cursor list, family.require("variants"));
   WGK_ASSIGN(const std::vector<Cursor> templates, non_empty_items(list, "variant templates"));
   WGK_ASSIGN(const std::vector<Record> records,
-             axes ? read_table(family, *axes) : read_cases(family));
+             axes ? read_table(family, *axes, limits) : read_cases(family));
   for (std::size_t i = 0; i < records.size(); ++i) {
     for (const Cursor& item : templates) {
       WGK_TRY(check_room(item, out, limits));
       const std::string path = item.path() + " (case " + std::to_string(i) + ")";
       WGK_ASSIGN(Json variant, Substitution(records[i], path).variant(item.value()));
+      bytes += bytes_of(variant);
+      if (bytes > limits.max_expanded_bytes) {
+        return failure("package/json", path + ": the variants of families take more than " +
+                                           std::to_string(limits.max_expanded_bytes) + " bytes");
+      }
       out.push_back({path, std::move(variant)});
     }
   }
@@ -367,11 +392,12 @@ Result<std::vector<ExpandedVariant>> expand_variants(const Cursor& manifest,
   }
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   std::vector<ExpandedVariant> variants;
+  std::size_t bytes = 0;
   for (const Cursor& item : items) {
     WGK_TRY(expect_object(item));
     if (item.find("use")) return item.fail("has an unexpanded 'use'");
     if (item.find("cases") || item.find("axes") || item.find("exclude")) {
-      WGK_TRY(expand_family(item, limits, variants));
+      WGK_TRY(expand_family(item, limits, bytes, variants));
     } else {
       WGK_TRY(check_room(item, variants, limits));
       variants.push_back({item.path(), item.value()});

@@ -167,6 +167,8 @@ struct Manifest {
 struct ManifestLimits {
   std::size_t max_variants = 4096;
   std::size_t max_passes = 131072;
+  // Texts and values of all variants once families are expanded, about ("package/json").
+  std::size_t max_expanded_bytes = std::size_t{64} << 20;
 };
 
 // Validates and normalises; every error is "package/manifest" with the JSON path.

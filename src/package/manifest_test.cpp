@@ -216,6 +216,20 @@ TEST(Manifest, KeepsItsLimits) {
   json.set("variants", Json(Json::Array{family}));
   EXPECT_TRUE(
       contains(error_of(json, {.max_variants = 8, .max_passes = 8}), "more than 8 variants"));
+  EXPECT_TRUE(contains(error_of(json, {.max_expanded_bytes = 1000}), "package/json"));
+  EXPECT_EQ(error_of(json, {.max_expanded_bytes = 1'000'000}), "");
+  // A table is refused before its cells are made: these would be four million.
+  Json axes(Json::Object{});
+  for (const char* name : {"A", "B"}) {
+    Json keys(Json::Array{});
+    for (int i = 0; i < 2000; ++i)
+      keys.if_array()->push_back(
+          Json::object({{"$key", "k" + std::to_string(i)}, {std::string("value") + name, i}}));
+    axes.set(name, keys);
+  }
+  family = Json::object({{"axes", axes}, {"variants", *manifest("").find("variants")}});
+  json.set("variants", Json(Json::Array{family}));
+  EXPECT_TRUE(contains(error_of(json, {.max_variants = 8}), "more than 8 variants"));
 }
 
 // Odd values that the published loader takes, because its checks look elsewhere.

@@ -133,7 +133,8 @@ Result<Manifest> load_manifest(const Files& files, const LoadOptions& options) {
   const auto found = files.find(kManifestFile);
   if (found == files.end()) return failure("package/file", "the package has no manifest.json");
   WGK_ASSIGN(const Json json, json::parse(*found->second, json_limits(options)));
-  return read_manifest(json, {options.limits.variants, options.limits.passes});
+  return read_manifest(json,
+                       {options.limits.variants, options.limits.passes, options.limits.json_bytes});
 }
 
 Result<std::optional<Contract>> load_contract(const Files& files, const Manifest& manifest,

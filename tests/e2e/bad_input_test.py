@@ -11,9 +11,14 @@ from harness import INVALID, MANIFEST, REPOSITORY, SHADER, SUCCESS, USAGE, Progr
 
 
 class BadPackage(ProgramTest):
-    def assert_refused(self, *parts, command=("plan", "--case", "small", "--caps", "default")):
+    PLAN = ("plan", "--case", "small", "--caps", "default")
+
+    def assert_refused(self, *parts, command=PLAN):
         done = self.wgk(command[0], self.package, *command[1:])
         self.assert_fails(done, INVALID, *parts)
+        if command == self.PLAN:
+            self.assert_fails(self.wgk("run", self.package, "--case", "small", "--output", "y=y.npy"), INVALID)
+            self.assertFalse((self.folder / "y.npy").exists())
 
     def write_manifest(self, **changes):
         self.write_package({**MANIFEST, **changes})
