@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <format>
 
-#include "base/suggest.h"
+#include "base/limit_names.h"
 #include "capi/handles.h"
 #include "json/json.h"
 
@@ -181,20 +181,15 @@ Result<Limits> parse_limits(const char* json) {
   if (!values) return std::unexpected(std::move(values.error()));
   Limits limits;
   for (const auto& [name, value] : *values) {
-    const auto known = std::ranges::find(kLimitNames, name, &LimitName::name);
-    if (known == kLimitNames.end()) {
-      std::vector<std::string> names;
-      for (const LimitName& limit : kLimitNames) names.emplace_back(limit.name);
-      return failure("usage/arguments", "there is no limit '" + name + "'",
-                     suggestion(name, names));
-    }
+    const auto limit = limit_named(name);
+    if (!limit) return std::unexpected(limit.error());
     const double* number = value.if_number();
     if (number == nullptr || !(*number >= 0 && *number <= 0x1p53) ||
         *number != std::trunc(*number)) {
       return failure("usage/arguments", "the limit '" + name + "' is " + json::write(value) +
                                             "; expected a whole number");
     }
-    limits.*known->value = static_cast<std::size_t>(*number);
+    limits.** limit = static_cast<std::size_t>(*number);
   }
   return limits;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/limit_flags.h"
 
-#include <algorithm>
 #include <charconv>
-#include <vector>
 
-#include "base/suggest.h"
+#include "base/limit_names.h"
 
 namespace wgk::cli {
 namespace {
@@ -20,20 +18,17 @@ std::string names() {
 // What is wrong with "NAME=VALUE", else nothing and the limit is set.
 std::string set_limit(const std::string& text, Limits& limits) {
   const std::string name = text.substr(0, text.find('='));
-  const auto found = std::ranges::find(kLimitNames, name, &LimitName::name);
-  if (found == kLimitNames.end()) {
-    std::vector<std::string> known;
-    for (const LimitName& limit : kLimitNames) known.emplace_back(limit.name);
-    const std::string hint = suggestion(name, known);
-    return "there is no limit '" + name + "'; the limits are " + names() +
-           (hint.empty() ? "" : "; " + hint);
+  const auto limit = limit_named(name);
+  if (!limit) {
+    const Error& error = limit.error();
+    return error.message + (error.hint.empty() ? "" : "; " + error.hint);
   }
   const std::string value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (value.empty() || error != std::errc() || end != value.data() + value.size())
     return "the limit '" + name + "' is '" + value + "'; expected a whole number";
-  limits.*found->value = number;
+  limits.** limit = number;
   const Status fits = limits.check();
   return fits ? std::string() : fits.error().message;
 }
