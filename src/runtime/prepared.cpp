@@ -10,6 +10,7 @@
 #include "plan/encode.h"
 #include "runtime/access.h"
 #include "runtime/kernel_impl.h"
+#include "runtime/polled_state.h"
 #include "runtime/tensor_impl.h"
 #include "wgk/kernel.h"
 
@@ -21,35 +22,25 @@ std::unexpected<Error> empty_handle(std::string_view what) {
 }
 
 // Waits for pipelines without a thread: the plan entry is asked.
-class PrepareState : public Future<Prepared>::State,
-                     public std::enable_shared_from_this<PrepareState> {
+class PrepareState : public PolledState<Prepared> {
  public:
   PrepareState(KernelRef kernel, PlanEntryRef entry, Request request)
-      : kernel_(std::move(kernel)), entry_(std::move(entry)), request_(std::move(request)) {}
+      : PolledState(kernel->runtime),
+        kernel_(std::move(kernel)),
+        entry_(std::move(entry)),
+        request_(std::move(request)) {}
   Result<bool> poll() override { return entry_->ready(); }
   Result<Prepared> finish(std::optional<std::chrono::nanoseconds> timeout) override {
-    if (cancelled_) return failure("usage/cancelled", "preparing was cancelled");
+    if (cancelled()) return failure("usage/cancelled", "preparing was cancelled");
     auto prepared = entry_->finish(timeout);
     if (!prepared) return std::unexpected(std::move(prepared.error()));
     return make_prepared(kernel_, entry_, request_);
-  }
-  void cancel() override { cancelled_ = true; }
-  void then(std::function<void(Result<Prepared>)> callback) override {
-    kernel_->runtime->add_callback(
-        [self = shared_from_this(), callback = std::move(callback)](bool over) {
-          if (over) self->cancelled_ = true;
-          const auto ready = self->cancelled_ ? Result<bool>(true) : self->poll();
-          if (ready && !*ready) return false;
-          callback(self->finish({}));
-          return true;
-        });
   }
 
  private:
   KernelRef kernel_;
   PlanEntryRef entry_;
   Request request_;
-  std::atomic<bool> cancelled_ = false;
 };
 
 // Whether two plans differ in nothing but uniform values; else what differs.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiling ahead: what a list of calls needs, or what the cache folder remembers.
-#include <atomic>
 #include <format>
 #include <memory>
 #include <span>
@@ -9,15 +8,16 @@
 
 #include "gpu/wait.h"
 #include "runtime/kernel_impl.h"
+#include "runtime/polled_state.h"
 #include "wgk/runtime.h"
 
 namespace wgk {
 namespace {
 
-class PrewarmState : public Future<void>::State, public std::enable_shared_from_this<PrewarmState> {
+class PrewarmState : public PolledState<void> {
  public:
   PrewarmState(RuntimeRef runtime, std::vector<PlanEntryRef> entries)
-      : runtime_(std::move(runtime)), entries_(std::move(entries)) {}
+      : PolledState(std::move(runtime)), entries_(std::move(entries)) {}
   Result<bool> poll() override {
     for (const PlanEntryRef& entry : entries_) {
       auto ready = entry->ready();
@@ -26,7 +26,7 @@ class PrewarmState : public Future<void>::State, public std::enable_shared_from_
     return true;
   }
   Result<void> finish(std::optional<std::chrono::nanoseconds> timeout) override {
-    if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
+    if (cancelled()) return failure("usage/cancelled", "prewarming was cancelled");
     const gpu::Deadline deadline(timeout);
     for (; next_ < entries_.size(); ++next_) {
       auto prepared = entries_[next_]->finish(deadline.left());
@@ -40,31 +40,18 @@ class PrewarmState : public Future<void>::State, public std::enable_shared_from_
     }
     return result_;
   }
-  void cancel() override { cancelled_ = true; }
-  void then(std::function<void(Result<void>)> callback) override {
-    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)](bool over) {
-      if (over) self->cancelled_ = true;
-      const auto ready = self->cancelled_ ? Result<bool>(true) : self->poll();
-      if (ready && !*ready) return false;
-      callback(self->finish({}));
-      return true;
-    });
-  }
 
  private:
-  RuntimeRef runtime_;
   std::vector<PlanEntryRef> entries_;
   std::size_t next_ = 0;  // the first that nobody has waited for to the end
   Result<void> result_;
-  std::atomic<bool> cancelled_ = false;
 };
 
 // Every remembered text on its own: one that no longer compiles does not spoil the others.
-class RememberedState : public Future<std::size_t>::State,
-                        public std::enable_shared_from_this<RememberedState> {
+class RememberedState : public PolledState<std::size_t> {
  public:
   RememberedState(RuntimeRef runtime, std::vector<gpu::Pipelines::Pending> pending)
-      : runtime_(std::move(runtime)), pending_(std::move(pending)) {}
+      : PolledState(std::move(runtime)), pending_(std::move(pending)) {}
   Result<bool> poll() override {
     for (gpu::Pipelines::Pending& pending : pending_) {
       auto ready = pending.ready();
@@ -73,7 +60,7 @@ class RememberedState : public Future<std::size_t>::State,
     return true;
   }
   Result<std::size_t> finish(std::optional<std::chrono::nanoseconds> timeout) override {
-    if (cancelled_) return failure("usage/cancelled", "prewarming was cancelled");
+    if (cancelled()) return failure("usage/cancelled", "prewarming was cancelled");
     const gpu::Deadline deadline(timeout);
     for (; next_ < pending_.size(); ++next_) {
       auto pipelines = pending_[next_].get(deadline.left());
@@ -83,22 +70,10 @@ class RememberedState : public Future<std::size_t>::State,
     }
     return built_;
   }
-  void cancel() override { cancelled_ = true; }
-  void then(std::function<void(Result<std::size_t>)> callback) override {
-    runtime_->add_callback([self = shared_from_this(), callback = std::move(callback)](bool over) {
-      if (over) self->cancelled_ = true;
-      const auto ready = self->cancelled_ ? Result<bool>(true) : self->poll();
-      if (ready && !*ready) return false;
-      callback(self->finish({}));
-      return true;
-    });
-  }
 
  private:
-  RuntimeRef runtime_;
   std::vector<gpu::Pipelines::Pending> pending_;
   std::size_t next_ = 0, built_ = 0;
-  std::atomic<bool> cancelled_ = false;
 };
 
 }  // namespace
