@@ -2,19 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes BENCHMARKS.md from result files: every case, every peer, losses included.
 
-  benchmarks/report.py benchmarks/results/* > BENCHMARKS.md
+  benchmarks/report.py             # BENCHMARKS.md and the pictures in docs/ratios, from benchmarks/results
+  benchmarks/report.py --check     # whether they are what it would write
+  benchmarks/report.py FILE...     # the page of these files, to standard output
 
 Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs, files of benchmarks/host/run.py what the
 host costs. Files that belong to one machine have the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json,
-llvmpipe.ort-cpu.json; nvidia-h200.notes-ssln.md and other .md files are put before its tables.
+llvmpipe.ort-cpu.json; nvidia-h200.notes-ssln.md and other .md files are put before its tables. benchmarks/goals.json says what a case is to take.
 """
 
+import argparse
 import collections
 import json
 import math
 import pathlib
 import re
 import sys
+
+import ratio_plot
 
 
 def microseconds(seconds):
@@ -39,6 +44,7 @@ class Machine:
     def __init__(self, name):
         self.name = name
         self.safe, self.trusted, self.peers, self.host, self.notes = [], [], [], None, ""
+        self.ratios = []   # (case, best peer, its time over ours), of all packages
 
     def add(self, report):
         if report.get("kind") == "host":
@@ -124,7 +130,7 @@ class Ratios:
 
     def __init__(self):
         self.by_peer, self.at_floor = collections.OrderedDict(), collections.OrderedDict()
-        self.best, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows = [], [], [], []
+        self.best, self.best_names, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows = [], [], [], [], []
 
     def add(self, case, seconds, gap, theirs, floor=None):
         ratios, without = [], []
@@ -147,6 +153,7 @@ class Ratios:
                     self.gap_rows.append((case, seconds, gap, peer, entry["gap"]))
         if ratios:
             self.best.append((case, min(ratios)))
+            self.best_names.append(min((e["seconds"]["median"], n) for n, e in theirs.items() if timed(e) and not is_floor(n))[1])
         if without:
             self.best_without_gaps.append((case, min(without)))
 
@@ -232,6 +239,7 @@ def package_section(machine, package):
             if names:
                 cells.append(f"{min(fastest):.2f}" if fastest else "-")
             yield "| " + " | ".join(cells) + " |"
+    machine.ratios += [(case, name, ratio) for (case, ratio), name in zip(ratios.best, ratios.best_names)]
     yield ""
     yield from ratios.lines()
     if refused:
@@ -303,10 +311,55 @@ def comparisons_section(machine):
     yield ""
 
 
-def machine_section(machine):
+GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
+
+
+def floor_ratios(machine):
+    """(package, case) -> our time over the floor kernel's, sample by sample in one run."""
+    return {(entry["package"], c["name"]): c["ratio"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
+            for c in report.get("comparisons", []) if is_floor(c["b"]) for entry in report["benchmarks"] if entry["case"] == c["name"]}
+
+
+def goal_state(goal, us, floor_us, of_floor):
+    if us is None:
+        return "not timed"
+    if "of_floor" in goal and of_floor:
+        return "reached" if of_floor <= goal["of_floor"] else "missed"
+    return "reached" if us <= 1.005 * goal["us"] else "below the floor" if floor_us and floor_us > goal["us"] else "missed"
+
+
+def goals_section(machine):
+    """Each goal beside what was measured."""
+    rows, counts, ratios = [], collections.Counter(), floor_ratios(machine)
+    for goal in (goal for goal in GOALS if goal["machine"] == machine.name):
+        package, case = goal["package"], goal["case"]
+        entry = ours_by_case(machine.safe if goal["mode"] == "safe" else machine.trusted, package).get(case, {}).get("cold")
+        us = entry["seconds"]["median"] * 1e6 if entry and timed(entry) else None
+        floor = floor_seconds(machine.safe, package).get(case)
+        of_floor = ratios.get((package, case))
+        state = goal_state(goal, us, floor and floor * 1e6, of_floor)
+        counts[state] += 1
+        name = case + (", trusted" if goal["mode"] == "trusted" else "")
+        target = f"{goal['of_floor']} of the floor, about {goal['us']:g}" if "of_floor" in goal else f"{goal['us']:g}"
+        ours, ratio = (microseconds(us / 1e6), f"{us / goal['us']:.2f}") if us else ("-", "-")
+        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {microseconds(floor) if floor else '-'} | "
+                    f"{f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
+    if rows:
+        yield "### Goals\n"
+        yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
+               "Below the floor: a kernel that only reads and writes these tensors took longer than the goal.\n")
+        yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
+        yield from rows
+        yield ""
+
+
+def machine_section(machine, with_picture):
     yield f"## {machine.safe[0]['context']['adapter']}\n"
     yield from context_lines(machine)
     yield ""
+    yield from goals_section(machine)
+    if with_picture and machine.peers:
+        yield f"![Time of the best peer over ours, case by case]({picture(machine)})\n"
     if machine.notes:
         yield machine.notes
     for package in machine.packages():
@@ -338,28 +391,55 @@ case is timed only after its result agreed with the float64 oracle. Peers on CUD
 """
 
 
-def main(paths):
+def picture(machine):
+    return f"docs/ratios/{machine.name}.svg"
+
+
+def load(paths):
     machines = collections.OrderedDict()
     for path in sorted(paths):
-        name = pathlib.Path(path).name.split(".")[0]
-        machine, text = machines.setdefault(name, Machine(name)), pathlib.Path(path).read_text()
-        if path.endswith(".md"):
+        name = path.name.split(".")[0]
+        machine, text = machines.setdefault(name, Machine(name)), path.read_text()
+        if path.suffix == ".md":
             machine.notes += text + "\n"
         else:
             machine.add(json.loads(text))
-    print(HEAD)
-    for machine in machines.values():
+    return machines.values()
+
+
+def page(machines, with_pictures):
+    parts = [HEAD]
+    for machine in machines:
         if machine.safe:
-            print("\n".join(machine_section(machine)))
+            parts.append("\n".join(machine_section(machine, with_pictures)))
         elif machine.host:
-            print(f"## {machine.host['adapter']}\n")
+            parts.append(f"## {machine.host['adapter']}\n")
         if machine.host:
-            print("\n".join(host_section(machine.host)))
+            parts.append("\n".join(host_section(machine.host)))
+    return "\n".join(parts) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    if args.files:
+        print(page(load(args.files), False), end="")
+        return 0
+    repository = pathlib.Path(__file__).resolve().parent.parent
+    machines = load((repository / "benchmarks/results").iterdir())
+    written = {"BENCHMARKS.md": page(machines, True)}
+    written |= {picture(machine): ratio_plot.svg(machine.safe[0]["context"]["adapter"], machine.ratios) for machine in machines if machine.ratios}
+    if args.check:
+        stale = [name for name, text in written.items() if not (repository / name).is_file() or (repository / name).read_text() != text]
+        print("\n".join(f"{name} is not what benchmarks/report.py writes: run it" for name in stale) or f"{len(written)} files of results are as written")
+        return 1 if stale else 0
+    for name, text in written.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(text)
     return 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
-        print(__doc__)
-        sys.exit(0 if len(sys.argv) > 1 else 2)
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

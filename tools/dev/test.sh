@@ -29,6 +29,7 @@ stage_generated() {
   done
   [ "$generators" -gt 0 ] || rc=1
   inside python3 tools/errors_page.py --check || rc=1
+  inside python3 benchmarks/report.py --check || rc=1
   return "$rc"
 }
 
