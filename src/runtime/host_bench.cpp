@@ -300,24 +300,30 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Bare and ours take turns, call by call: what differs between them is far less than what a run of
-// either differs from the next run.
-void round_trips(benchmark::State& state, Norm& call) {
-  BareReader reader(call);
-  std::vector<double> bare, ours;
-  const auto bare_call = [&] { reader.run(); };
-  const auto our_call = [&] { benchmark::DoNotOptimize(call.bound.run_and_read()); };
+// The two sides take turns, call by call: what differs between them is far less than what a run of
+// either differs from the next run. `first` and `second` name the counters of their medians.
+template <class First, class Second>
+void take_turns(benchmark::State& state, const char* first, const First& run_first,
+                const char* second, const Second& run_second) {
+  std::vector<double> times[2];
   const auto time = [](const auto& run) {
     const auto start = Clock::now();
     run();
     return seconds(start);
   };
   for (auto _ : state) {
-    bare.push_back(time(bare_call));
-    ours.push_back(time(our_call));
+    times[0].push_back(time(run_first));
+    times[1].push_back(time(run_second));
   }
-  state.counters["bare"] = median(bare);
-  state.counters["ours"] = median(ours);
+  state.counters[first] = median(times[0]);
+  state.counters[second] = median(times[1]);
+}
+
+void round_trips(benchmark::State& state, Norm& call) {
+  BareReader reader(call);
+  take_turns(
+      state, "bare", [&] { reader.run(); }, "ours",
+      [&] { benchmark::DoNotOptimize(call.bound.run_and_read()); });
 }
 void BM_RoundTripTurns(benchmark::State& state) { round_trips(state, norm()); }
 void BM_RoundTripTurnsUnnamed(benchmark::State& state) {
@@ -331,20 +337,34 @@ void BM_RoundTripTurnsUnnamed(benchmark::State& state) {
 BENCHMARK(BM_RoundTripTurns)->UseRealTime();
 BENCHMARK(BM_RoundTripTurnsUnnamed)->UseRealTime();
 
-void BM_RoundTripOurs(benchmark::State& state) {
-  norm();
-  for (auto _ : state) benchmark::DoNotOptimize(norm().bound.run_and_read());
-}
-// Planning, uploads of host data and all: what a simple caller pays.
+// Planning, uploads of host data and all: what a simple caller pays. Bare: the same three writes.
 void BM_RoundTripCall(benchmark::State& state) {
   const std::vector<float> row(4096, 1.0F);
   const Inputs inputs = {{"inputT", HostTensor(row, {1, 4096})},
                          {"skipT", HostTensor(row, {1, 4096})},
                          {"gammaT", HostTensor(row, {4096})}};
   const CallOptions options{.read_back = true};
-  for (auto _ : state) benchmark::DoNotOptimize(norm().kernel.call(inputs, options));
+  BareReader reader(norm());
+  std::vector<double> parts[5];
+  take_turns(
+      state, "bare",
+      [&] {
+        for (const auto& [name, tensor] : norm().inputs) {
+          wgpuQueueWriteBuffer(norm().runtime.queue(), tensor.buffer(), 0, row.data(),
+                               row.size() * sizeof(float));
+        }
+        reader.run();
+      },
+      "ours",
+      [&] {
+        const CallResult result = need(norm().kernel.call(inputs, options));
+        const CallTiming& spent = result.timing();
+        const double times[] = {spent.plan, spent.prepare, spent.upload, spent.submit, spent.wait};
+        for (std::size_t i = 0; i < std::size(parts); ++i) parts[i].push_back(times[i] * 1e-6);
+      });
+  const char* const names[] = {"plan", "prepare", "upload", "submit", "wait"};
+  for (std::size_t i = 0; i < std::size(parts); ++i) state.counters[names[i]] = median(parts[i]);
 }
-BENCHMARK(BM_RoundTripOurs)->UseRealTime();
 BENCHMARK(BM_RoundTripCall)->UseRealTime();
 
 // 32 layers of norm, decode attention and norm.
@@ -415,18 +435,16 @@ Chain& chain() {
   return *kChain;
 }
 
-void BM_ChainBare(benchmark::State& state) {
+void BM_ChainTurns(benchmark::State& state) {
   chain();
-  for (auto _ : state)
-    Chain::submit([](WGPUComputePassEncoder pass) { chain().bare.record(pass); });
-}
-void BM_ChainOurs(benchmark::State& state) {
-  chain();
-  for (auto _ : state) {
-    Chain::submit([](WGPUComputePassEncoder pass) {
-      for (const Bound& call : chain().calls) static_cast<void>(call.record(pass));
-    });
-  }
+  take_turns(
+      state, "bare",
+      [] { Chain::submit([](WGPUComputePassEncoder pass) { chain().bare.record(pass); }); }, "ours",
+      [] {
+        Chain::submit([](WGPUComputePassEncoder pass) {
+          for (const Bound& call : chain().calls) static_cast<void>(call.record(pass));
+        });
+      });
 }
 void BM_ChainAwaited(benchmark::State& state) {
   chain();
@@ -440,8 +458,7 @@ void BM_ChainAwaited(benchmark::State& state) {
     }
   }
 }
-BENCHMARK(BM_ChainBare)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_ChainOurs)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ChainTurns)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_ChainAwaited)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // What each mode costs: the same commands on a safe and on a trusted device.
@@ -469,16 +486,19 @@ Trusted& trusted() {
   return *kTrusted;
 }
 
-void BM_RoundTripTrusted(benchmark::State& state) {
+void BM_RoundTripModes(benchmark::State& state) {
+  norm();
   trusted();
-  for (auto _ : state) benchmark::DoNotOptimize(trusted().bound.run_and_read());
+  take_turns(
+      state, "safe", [] { benchmark::DoNotOptimize(norm().bound.run_and_read()); }, "trusted",
+      [] { benchmark::DoNotOptimize(trusted().bound.run_and_read()); });
 }
 void BM_RecordTrusted(benchmark::State& state) {
   record_thousand(state, trusted().runtime.device(), [](WGPUComputePassEncoder pass) {
     static_cast<void>(trusted().bound.record(pass));
   });
 }
-BENCHMARK(BM_RoundTripTrusted)->UseRealTime();
+BENCHMARK(BM_RoundTripModes)->UseRealTime();
 BENCHMARK(BM_RecordTrusted)->UseManualTime();
 
 }  // namespace
