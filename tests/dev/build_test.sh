@@ -81,7 +81,25 @@ test_another_environment_builds_anew() {
   ./dev wgk >/dev/null 2>&1
   echo other >build/release/.environment
   ./dev wgk >/dev/null 2>err
+  contains "the reason" "is not that of the last build" "$(cat err)"
   contains "built again" "built in" "$(cat err)"
+  ./dev wgk >/dev/null 2>err
+  same "then it says nothing" "" "$(cat err)"
+}
+
+# ./dev inside ./dev shell finds itself on a forky host; compiler and libraries are the same, and so is the build.
+test_inside_its_own_shell() {
+  small_project
+  ./dev wgk >/dev/null 2>&1
+  same "inside" "one||$PATH" "$(./dev shell -c 'unset WGK_DEV_MODE; ./dev wgk' 2>err)"
+  same "it says nothing" "" "$(cat err)"
+  write_program two
+  same "built inside" "two||$PATH" "$(./dev shell -c 'unset WGK_DEV_MODE; ./dev wgk' 2>err)"
+  contains "progress" "built in" "$(cat err)"
+  same "outside" "two||$PATH" "$(./dev wgk 2>err)"
+  same "it says nothing" "" "$(cat err)"
+  contains "what it was built with" "g++" "$(cat build/release/.environment)"
+  contains "what it was built with" "libwebgpu-dawn-dev" "$(cat build/release/.environment)"
 }
 
 test_overhead_of_wgk() {

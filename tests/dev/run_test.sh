@@ -15,6 +15,21 @@ test_it_computes_the_committed_capture() {
   done
 }
 
+# Options that name no input leave the capture in place.
+test_options_keep_the_committed_capture() {
+  "$DEV" run --verbose --device 0 >out 2>err
+  contains "the table" "(27, 576)" "$(cat out)"
+  contains "what --verbose says" "first call: plan" "$(cat err)"
+  contains "JSON" '"largestError"' "$("$DEV" run --json)"
+  "$DEV" run --output output=mine.npy >out
+  contains "the table" "mine.npy" "$(cat out)"
+  cmp mine.npy "$REPO/out/output.npy" || fail "another result"
+  "$DEV" run --output output=other.npy --attr epsilon=1 >out
+  ! cmp -s mine.npy other.npy || fail "the caller's epsilon had no effect"
+  same "the usage" 0 "$("$DEV" run -h >out; echo $?)"
+  contains "the usage" "wgk run" "$(cat out)"
+}
+
 test_it_takes_other_files() {
   local data=$REPO/examples/data
   "$DEV" run --input "input=$data/input.f16.npy" --input "skip=$data/skip.f16.npy" --input "gamma=$data/gamma.f16.npy" \

@@ -32,6 +32,8 @@ cat >"$dir/usr/bin/apt-get" <<'INNER'
 echo "apt-get $*" >>/etc/fake.log
 [[ " $* " == *" install "* && $* != *" install" ]] || exit 0
 [ ! -e /etc/fake.sleep ] || sleep "$(cat /etc/fake.sleep)"
+[ ! -e /etc/fake.fill ] || cat /dev/zero >/usr/big || exit 100
+[ ! -e /etc/fake.refuse ] || { echo "E: You don't have enough free space in /var/cache/apt/archives/."; exit 100; }
 for word; do [[ $word == -* || $word == *=* || $word == install ]] || printf '#!/bin/sh\necho fake "$@"\n' >"/usr/bin/$word"; done
 for word; do [[ $word == -* || $word == *=* || $word == install ]] || PATH=/usr/bin chmod +x "/usr/bin/$word" 2>/dev/null; done
 exit 0
@@ -180,6 +182,33 @@ test_group_killed_half_way_is_repaired() {
   : >"$(root_of)/etc/fake.log"
   contains "output" "fake --dry-run" "$(checkout/dev fmt --check 2>/dev/null)"
   contains "repaired first" "dpkg --configure -a" "$(head -1 "$(root_of)/etc/fake.log")"
+}
+
+test_disk_full_while_a_group_is_installed() {
+  write_fakes
+  small_checkout
+  mkdir small
+  export WGK_DEV_CACHE=$PWD/small
+  unshare --mount --propagation private bash -c '
+    mount -t tmpfs -o size=100m small small
+    "$1" shell -c : 2>/dev/null
+    root=$(echo small/root-*[0-9a-f])
+    for kind in fill refuse; do
+      touch "$root/etc/fake.$kind"
+      rc=0; checkout/dev fmt --check >/dev/null 2>"err.$kind" || rc=$?
+      echo "$rc" >>status
+      rm "$root/etc/fake.$kind"
+      "$1" shell -c "echo fine" >>base 2>&1
+      rm -f "$root/usr/big"
+    done
+    checkout/dev fmt --check >again 2>/dev/null' _ "$DEV"
+  same "status" "1 1" "$(tr '\n' ' ' <status | sed 's/ $//')"
+  for kind in fill refuse; do
+    contains "message" "is full; the packages of group 'check' are not complete" "$(cat "err.$kind")"
+    [[ $(cat "err.$kind") != *removed* ]] || fail "it says that something was removed"
+  done
+  same "base is still usable" "fine fine" "$(tr '\n' ' ' <base | sed 's/ $//')"
+  contains "the next run finishes it" "fake --dry-run" "$(cat again)"
 }
 
 test_without_rights_and_containers() {

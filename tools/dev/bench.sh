@@ -94,6 +94,14 @@ measure_peer() {
     --isolate --out "$out/machine.${peer%%,*}.json" >&2 || warn "$peer could not be measured"
 }
 
+environment_name() {
+  case $WHERE in
+    root) basename "$ROOT" ;;
+    container) printf '%s\n' "$IMAGE" ;;
+    host) printf 'host\n' ;;
+  esac
+}
+
 # ensure_venv DIR WHEEL: a private environment with the wheel and what the peers need; made whole or not at all.
 ensure_venv() {
   local dir=$1 wheel=$2

@@ -2,26 +2,18 @@
 # shellcheck shell=bash
 # Building and running. Users' commands and the tests share the preset release, so nothing is built twice.
 
-environment_name() {
-  case $WHERE in
-    root) basename "$ROOT" ;;
-    container) printf '%s\n' "$IMAGE" ;;
-    host) printf 'host\n' ;;
-  esac
-}
-
 # build PRESET TARGET...
 build() {
   local preset=$1
   shift
-  inside "$REPO/tools/dev/build-target" "$preset" "$(environment_name)" "$@"
+  inside "$REPO/tools/dev/build-target" "$preset" "$@"
 }
 
 # build_and_enter TARGET CMD...: builds TARGET of the preset release, then becomes CMD.
 build_and_enter() {
   local target=$1
   shift
-  enter "$REPO/tools/dev/build-target" release "$(environment_name)" "$target" -- "$@"
+  enter "$REPO/tools/dev/build-target" release "$target" -- "$@"
 }
 
 cmd_build() {
@@ -50,12 +42,22 @@ RUN_PACKAGE=kernels/com.microsoft.SkipSimplifiedLayerNormalization
 
 # The main job: the row norm on the captured tensors of examples/data, or on what the arguments name.
 cmd_run() {
+  local argument capture=1 outputs=1
   need
-  if [ $# -eq 0 ]; then
-    cd "$REPO" || return
-    mkdir -p out
-    set -- --input input=examples/data/input.f32.npy --input skip=examples/data/skip.f32.npy --input gamma=examples/data/gamma.f32.npy \
-      --attr epsilon=1e-5 --output output=out/output.npy --output input_skip_bias_sum=out/input_skip_bias_sum.npy
+  for argument; do
+    case $argument in
+      -h | --help | --input | --input=* | --case | --case=* | --cases | --cases=* | --request | --request=*) capture=0 ;;
+      --output | --output=*) outputs=0 ;;
+    esac
+  done
+  if [ "$capture" = 1 ]; then
+    local data=$REPO/examples/data
+    set -- --input "input=$data/input.f32.npy" --input "skip=$data/skip.f32.npy" --input "gamma=$data/gamma.f32.npy" \
+      --attr epsilon=1e-5 "$@"
+    if [ "$outputs" = 1 ]; then
+      mkdir -p "$REPO/out"
+      set -- --output "output=$REPO/out/output.npy" --output "input_skip_bias_sum=$REPO/out/input_skip_bias_sum.npy" "$@"
+    fi
   fi
   build_and_enter wgk "$REPO/build/release/wgk" run "$REPO/$RUN_PACKAGE" "$@"
 }

@@ -66,8 +66,8 @@ add_group() {
   : >"$log"
   # shellcheck disable=SC2086
   step "$log" "installing the packages of group '$group'" \
-    isolated "$REPO/tools/dev/install-packages" "$ROOT" $packages || setup_failed "$log"
-  touch "$ROOT/.wgk/$group"
+    isolated "$REPO/tools/dev/install-packages" "$ROOT" $packages || group_failed "$group" "$log"
+  touch "$ROOT/.wgk/$group" || group_failed "$group" "$log"
 }
 
 # debootstrap_into DIR LOG: from the host's own mirror if it has one for forky, else from debootstrap's default.
@@ -147,7 +147,7 @@ clean_stale() {
 disk_is_full() {
   local free
   free=$(df -Pm "$(cache_dir)" | awk 'NR == 2 { print $4 }')
-  [ "$free" -lt 32 ] || tail -n 100 "$1" | grep -qi 'no space left on device'
+  [ "$free" -lt 32 ] || tail -n 100 "$1" | grep -qi -e 'no space left on device' -e 'enough free space'
 }
 
 setup_failed() {
@@ -157,6 +157,14 @@ setup_failed() {
   [ "$full" = 0 ] || die "the disk that holds $(cache_dir) is full; the unfinished build root was removed" \
     "free $ROOT_NEEDS_MIB MiB, or set WGK_DEV_CACHE to a folder on a larger disk"
   die "the build root could not be set up; see $log" "if the network was at fault, run the same command again"
+}
+
+# The root stays: it holds what other commands need, and the next run finishes what this one began.
+group_failed() {
+  local group=$1 log=$2
+  ! disk_is_full "$log" || die "the disk that holds $(cache_dir) is full; the packages of group '$group' are not complete" \
+    "free some space and run the same command again; commands that do not need the group still work"
+  die "the packages of group '$group' could not be installed; see $log" "if the network was at fault, run the same command again"
 }
 
 remove_setup_tmp() {
