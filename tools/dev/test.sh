@@ -66,11 +66,13 @@ stage_packages() {
   return "$rc"
 }
 
-# full_product GENERATOR OPERATOR: every combination of the options of tools/cases/GENERATOR.py, on every variant.
+# full_product GENERATOR OPERATOR: every combination of the options of tools/cases/GENERATOR.py, on every variant. A run that was
+# stopped goes on where it was.
 full_product() {
   local cases=build/test/$1.full.json
   say "the full product of $2"
-  inside python3 "tools/cases/$1.py" --full "$cases" && inside build/release/wgk test "kernels/com.microsoft.$2" --cases "$cases" --all-variants
+  inside python3 "tools/cases/$1.py" --full "$cases" &&
+    inside tools/full_product.py build/release/wgk "kernels/com.microsoft.$2" "$cases" "build/test/$1.full"
 }
 
 # What users build against: installed, added as a folder, packed; and the examples, whose numbers are in the log.
@@ -123,9 +125,10 @@ stage_threads() {
 # ./dev itself, from outside.
 stage_dev() {
   local test rc=0
-  for test in setup enter build run stages; do
+  for test in setup enter build host run stages; do
     part "$test" bash "$REPO/tests/dev/${test}_test.sh" || rc=1
   done
+  inside python3 tests/dev/full_product_test.py || rc=1
   return "$rc"
 }
 
