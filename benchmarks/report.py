@@ -70,7 +70,7 @@ def ours_by_case(reports, package):
     found = collections.OrderedDict()
     for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
         for entry in report["benchmarks"]:
-            if entry["package"] != package or entry["variant"].startswith("floor"):
+            if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"].endswith("(trusted)"):
                 continue
             places = found.setdefault(entry["case"], {})
             places.setdefault("cold" if entry["cold"] else "hot", entry)
@@ -80,7 +80,7 @@ def ours_by_case(reports, package):
 def floor_seconds(reports, package):
     """case -> what its floor kernel took, of the newest report that has it."""
     return {entry["case"]: entry["seconds"]["median"] for report in sorted(reports, key=lambda r: r["context"]["date"])
-            for entry in report["benchmarks"] if entry["package"] == package and is_floor(entry["variant"]) and timed(entry)}
+            for entry in report["benchmarks"] if entry["package"] == package and is_floor(entry["variant"]) and not has_sums(entry["variant"]) and timed(entry)}
 
 
 def size_order(case):
@@ -120,6 +120,11 @@ def peer_entries(machine, package):
 
 def is_floor(name):
     return name.startswith("floor")
+
+
+def has_sums(name):
+    """A floor that also sums up what each workgroup reads before it writes."""
+    return is_floor(name) and "with sums" in name
 
 
 WEBGPU = "ONNX Runtime WebGPU"
@@ -273,9 +278,21 @@ def calls_section(machine):
 
 
 def trusted_section(machine):
-    """Safe over trusted times of the same cases and variants of the same text of a package."""
+    """Safe over trusted times of the same cases and variants of the same text of a package: interleaved where a run had both modes (`wgk bench
+    --both-modes`), else of two runs."""
     rows, values = [], []
     for package in machine.packages():
+        pairs = {(c["name"], c["a"]): c for report in sorted(machine.safe, key=lambda r: r["context"]["date"]) if package in report["context"]["packages"]
+                 for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
+        medians = {(e["case"], e["variant"]): e["seconds"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
+                   for e in report["benchmarks"] if e["package"] == package and e["cold"] and timed(e) and (e["case"], f"{e['variant'].removesuffix(' (trusted)')} (trusted)") in pairs}
+        for (case, name), c in sorted(pairs.items(), key=lambda item: size_order(item[0][0])):
+            ratio = 1 / c["ratio"]["median"]
+            values.append(ratio)
+            rows.append(f"| {package.split('.')[-1]} | {case} | cold | {microseconds(medians[case, c['b']])} | {microseconds(medians[case, name])} | {ratio:.3f} | "
+                        f"{1 / c['ratio']['p90']:.3f} - {1 / c['ratio']['p10']:.3f} |")
+        if pairs:
+            continue
         trusted = ours_by_case(machine.trusted, package)
         digests = {report["context"]["packages"].get(package) for report in machine.trusted}
         safe = ours_by_case([r for r in machine.safe if r["context"]["packages"].get(package) in digests], package)
@@ -285,11 +302,12 @@ def trusted_section(machine):
                 if timed(a) and timed(b) and a["variant"] == b["variant"]:
                     ratio = a["seconds"]["median"] / b["seconds"]["median"]
                     values.append(ratio)
-                    rows.append(f"| {package.split('.')[-1]} | {case} | {data} | {microseconds(a['seconds']['median'])} | {microseconds(b['seconds']['median'])} | {ratio:.3f} |")
+                    rows.append(f"| {package.split('.')[-1]} | {case} | {data} | {microseconds(a['seconds']['median'])} | {microseconds(b['seconds']['median'])} | {ratio:.3f} | - |")
     if rows:
         yield "### Safe and trusted mode\n"
-        yield f"Geometric mean of safe over trusted time: {geometric_mean(values):.3f}; largest {max(values):.3f}.\n"
-        yield "| package | case | data | safe, us | trusted, us | safe / trusted |\n| --- | --- | --- | --- | --- | --- |"
+        yield (f"Geometric mean of safe over trusted time: {geometric_mean(values):.3f}; largest {max(values):.3f}. With a range the two modes were interleaved in one "
+               "run; without one they are of two runs.\n")
+        yield "| package | case | data | safe, us | trusted, us | safe / trusted | 10-90 % |\n| --- | --- | --- | --- | --- | --- | --- |"
         yield from rows
         yield ""
 
@@ -297,7 +315,7 @@ def trusted_section(machine):
 def comparisons_section(machine):
     newest = {}
     for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
-        newest |= {c["name"]: (report, c) for c in report.get("comparisons", []) if is_floor(c["b"])}
+        newest |= {c["name"]: (report, c) for c in report.get("comparisons", []) if is_floor(c["b"]) and not has_sums(c["b"]) and not c["a"].endswith("(trusted)")}
     rows = sorted(newest.values(), key=lambda row: size_order(row[1]["name"]))
     if not rows:
         return
@@ -308,6 +326,31 @@ def comparisons_section(machine):
         floor = next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c["b"]), None)
         us = microseconds(floor["seconds"]["median"]) if floor else "-"
         yield f"| {c['name']} | {c['a']} | {c['b']} | {us} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
+    yield ""
+    yield from sums_section(machine)
+
+
+def sums_section(machine):
+    """Beside the best of the kernels that stream as many bytes and sum up, once a workgroup, before their last write."""
+    best = {}
+    for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
+        here = {}
+        for c in report.get("comparisons", []):
+            if has_sums(c["b"]) and not c["a"].endswith("(trusted)") and (c["name"] not in here or c["ratio"]["median"] > here[c["name"]][1]["ratio"]["median"]):
+                here[c["name"]] = (report, c)
+        best |= here
+    if not best:
+        return
+    yield "### Beside a floor that sums up\n"
+    yield ("A kernel that only streams does not wait for anything, a norm cannot write before it has the sum over its row. These kernels stream the same bytes in as many workgroups as the "
+           "case's own kernel, and the last write of each workgroup waits for one sum over what the workgroup read (one barrier). The fastest of the tried numbers of lanes and vectors a lane is "
+           "shown; all were timed between the samples of the case.\n")
+    yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- | --- |"
+    for report, c in sorted(best.values(), key=lambda row: size_order(row[1]["name"])):
+        us = {e["variant"]: e["seconds"]["median"] for e in report["benchmarks"] if e["case"] == c["name"] and e["cold"] and timed(e)}
+        forms = [k["b"] for k in report["comparisons"] if k["name"] == c["name"] and k["a"] == c["a"] and has_sums(k["b"])]
+        yield (f"| {c['name']} | {c['a']} | {len(forms)}: {c['b']} | {microseconds(us[c['b']])} | {microseconds(us[c['a']])} | {c['ratio']['median']:.3f} | "
+               f"{c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |")
     yield ""
 
 

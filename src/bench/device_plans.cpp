@@ -139,6 +139,16 @@ Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, std::uint6
   return plan;
 }
 
+Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumShape& shape) {
+  return one_pass("sums", k_sums_text,
+                  {{"reads", static_cast<double>(reads)},
+                   {"writes", static_cast<double>(writes)},
+                   {"lanes", static_cast<double>(shape.lanes)},
+                   {"items", static_cast<double>(shape.items)},
+                   {"width", static_cast<double>(shape.subgroup)}},
+                  stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
+}
+
 Result<std::shared_ptr<const Plan>> noise_plan(std::uint64_t bytes) {
   return one_pass("noise", k_noise_text, {}, {words("words", bytes, true)}, stream_groups(bytes));
 }

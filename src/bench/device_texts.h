@@ -11,5 +11,6 @@ extern const std::string_view k_empty_text;
 extern const std::string_view k_dependent_text;
 extern const std::string_view k_load_text;
 extern const std::string_view k_noise_text;
+extern const std::string_view k_sums_text;
 
 }  // namespace wgk::bench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <format>
 #include <fstream>
 #include <span>
@@ -23,6 +24,7 @@ struct Contender {
   std::string label;  // variant, with what distinguishes it
   std::string variant;
   NamedJson tunables;
+  const gpu::Context* context = nullptr;
 };
 
 std::string label_of(const std::string& variant, const NamedJson& tunables) {
@@ -46,11 +48,15 @@ class Runner {
     Measurement measurement;
     std::shared_ptr<const gpu::Prepared> prepared;
   };
+  struct Timed {
+    Measurement measurement;
+    Rotation rotation;
+  };
   std::vector<Contender> contenders(const Workload& workload, const Subject& subject,
                                     const Subject* against) const;
   Entry prepare(const Workload& workload, const Contender& contender);
   Status time_entries(const Workload& workload, std::span<const Entry> entries, bool cold);
-  Result<Rotation> floor_rotation(const Entry& entry, Measurement& measurement) const;
+  Result<std::vector<Timed>> floors(const Entry& entry) const;
   void add(Measurement measurement);
   Result<const Rotation*> copies();
 
@@ -75,7 +81,11 @@ std::vector<Contender> Runner::contenders(const Workload& workload, const Subjec
       if (std::ranges::contains(variants, "all"))
         variants = workload.accepting(*one->package, caps, tunables);
       for (const std::string& variant : variants) {
-        result.push_back({one->package, label_of(variant, tunables) + place, variant, tunables});
+        const std::string label = label_of(variant, tunables) + place;
+        result.push_back({one->package, label, variant, tunables, &context_});
+        if (options_.trusted)
+          result.push_back(
+              {one->package, label + " (trusted)", variant, tunables, &*options_.trusted});
       }
     }
   }
@@ -91,7 +101,7 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
   m.variant = contender.label;
   m.tags = workload.bench().tags;
   const auto build = [&]() -> Status {
-    const DeviceCaps& caps = context_.device->caps();
+    const DeviceCaps& caps = contender.context->device->caps();
     WGK_ASSIGN(const auto plan,
                workload.plan(*contender.package, caps, contender.variant, contender.tunables));
     if (contender.variant.empty()) m.variant = plan->variant + contender.label;
@@ -99,13 +109,13 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
     WGK_ASSIGN(const LeastWork work, workload.least_work(*contender.package, caps, *plan));
     m.bytes = work.bytes;
     m.flops = work.flops;
-    WGK_ASSIGN(entry.prepared, gpu::Prepared::make(context_, plan));
+    WGK_ASSIGN(entry.prepared, gpu::Prepared::make(*contender.context, plan));
     WGK_ASSIGN(const Rotation once, workload.bind(entry.prepared, 1));
     WGK_ASSIGN(const std::optional<double> error,
                workload.check(*contender.package, *once.front()));
     m.largest_error = error.value_or(0);
     if (options_.host) {
-      WGK_ASSIGN(m.host, measure_host_costs(context_, contender.package, workload,
+      WGK_ASSIGN(m.host, measure_host_costs(*contender.context, contender.package, workload,
                                             contender.variant, contender.tunables));
     }
     return {};
@@ -117,30 +127,87 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
   return entry;
 }
 
-// A kernel that reads and writes as many large tensors as the case has, with as many bytes in all.
-// Of plans of several dispatches: one that reads all and then, depending on it, such a kernel.
-Result<Rotation> Runner::floor_rotation(const Entry& entry, Measurement& m) const {
-  std::uint64_t largest = 0;
-  for (const PlanTensor& tensor : entry.prepared->plan().tensors)
-    largest = std::max(largest, tensor.byte_length);
+// The large tensors of a case, as if all of its traffic were theirs.
+struct Streams {
   int reads = 0, writes = 0;
-  for (const PlanTensor& tensor : entry.prepared->plan().tensors) {
+  std::uint64_t bytes = 0;  // of each
+};
+
+Streams streams_of(const Plan& plan, double least_bytes) {
+  std::uint64_t largest = 0;
+  for (const PlanTensor& tensor : plan.tensors) largest = std::max(largest, tensor.byte_length);
+  Streams streams;
+  for (const PlanTensor& tensor : plan.tensors) {
     if (tensor.byte_length * 4 < largest) continue;
-    reads += tensor.is_input ? 1 : 0;
-    writes += tensor.is_output ? 1 : 0;
+    streams.reads += tensor.is_input ? 1 : 0;
+    streams.writes += tensor.is_output ? 1 : 0;
   }
-  reads = std::clamp(reads, 1, 4);
-  writes = std::clamp(writes, 1, 4);
-  const double each = entry.measurement.bytes / (reads + writes);
-  const auto bytes = std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
-  m = {.package = entry.measurement.package,
-       .name = entry.measurement.name,
-       .tags = entry.measurement.tags};
-  const bool twice = entry.prepared->plan().passes.size() > 1;
-  m.variant = std::format("floor {}r{}w{}", reads, writes, twice ? " in two dispatches" : "");
-  m.dispatches = twice ? 2 : 1;
-  m.bytes = static_cast<double>(bytes) * (reads + writes);
-  return timer_.stream_rotation(reads, writes, bytes, options_.cache_bytes, twice);
+  streams.reads = std::clamp(streams.reads, 1, 4);
+  streams.writes = std::clamp(streams.writes, 1, 4);
+  const double each = least_bytes / (streams.reads + streams.writes);
+  streams.bytes = std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
+  return streams;
+}
+
+// Shapes of workgroups that take the streams in as many workgroups as `plan` has; none where that
+// is no floor of it or the device's subgroups have no fixed size.
+std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
+  std::vector<SumShape> shapes;
+  const auto& dispatch = plan.passes.front().dispatch;
+  const std::uint64_t groups = std::uint64_t{dispatch[0]} * dispatch[1] * dispatch[2];
+  const int size = caps.subgroup_min_size.value_or(0);
+  if (plan.passes.size() != 1 || size < 4 || caps.subgroup_max_size != size || groups == 0 ||
+      groups > 65535 || !caps.has_feature("subgroups")) {
+    return shapes;
+  }
+  const auto subgroup = static_cast<std::uint32_t>(size);
+  const double part = static_cast<double>(streams.bytes / 16) / static_cast<double>(groups);
+  const double most =
+      std::min(1024.0, caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256));
+  for (const std::uint32_t items : {1U, 2U, 4U, 8U}) {
+    const double lanes = std::round(part / (items * subgroup)) * subgroup;
+    if (lanes < subgroup || lanes > most || std::abs(lanes * items / part - 1) > 0.02) continue;
+    shapes.push_back(
+        {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(lanes), items, subgroup});
+    // Mesa maps memory for each bind group and crashes when the process may not map more.
+    if (caps.is_fallback_adapter) break;
+  }
+  return shapes;
+}
+
+// A kernel that reads and writes as many large tensors as the case has, with as many bytes in all.
+// Of plans of several dispatches: one that reads all and then, depending on it, such a kernel. With
+// `sum_floors` also kernels that cannot write before they have summed up what they read.
+Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry) const {
+  const Plan& plan = entry.prepared->plan();
+  const Streams streams = streams_of(plan, entry.measurement.bytes);
+  const auto labelled = [&](std::string label, std::size_t dispatches, std::uint64_t bytes) {
+    Measurement m{.package = entry.measurement.package,
+                  .name = entry.measurement.name,
+                  .variant = std::format("floor {}r{}w{}", streams.reads, streams.writes, label),
+                  .tags = entry.measurement.tags};
+    m.dispatches = dispatches;
+    m.bytes = static_cast<double>(bytes) * (streams.reads + streams.writes);
+    return m;
+  };
+  const bool twice = plan.passes.size() > 1;
+  std::vector<Timed> result;
+  if (options_.floors) {
+    WGK_ASSIGN(Rotation rotation,
+               timer_.stream_rotation(streams.reads, streams.writes, streams.bytes,
+                                      options_.cache_bytes, twice));
+    result.push_back({labelled(twice ? " in two dispatches" : "", twice ? 2 : 1, streams.bytes),
+                      std::move(rotation)});
+  }
+  if (!options_.sum_floors) return result;
+  for (const SumShape& shape : sum_shapes(plan, streams, context_.device->caps())) {
+    WGK_ASSIGN(Rotation rotation,
+               timer_.sums_rotation(streams.reads, streams.writes, shape, options_.cache_bytes));
+    result.push_back({labelled(std::format(" with sums, {} lanes x {}", shape.lanes, shape.items),
+                               1, shape.bytes()),
+                      std::move(rotation)});
+  }
+  return result;
 }
 
 void Runner::add(Measurement measurement) {
@@ -157,26 +224,24 @@ Result<const Rotation*> Runner::copies() {
 }
 
 Status Runner::time_entries(const Workload& workload, std::span<const Entry> entries, bool cold) {
-  std::vector<Rotation> rotations;
-  std::vector<Measurement> measured;
+  std::vector<Timed> timed;
   for (const Entry& entry : entries) {
     if (!entry.prepared) continue;
     const std::size_t sets =
         cold ? cold_sets(entry.prepared->plan(), options_.cache_bytes, kMemoryBytes) : 1;
     WGK_ASSIGN(Rotation rotation, workload.bind(entry.prepared, sets));
-    rotations.push_back(std::move(rotation));
-    measured.push_back(entry.measurement);
+    timed.push_back({entry.measurement, std::move(rotation)});
   }
-  if (rotations.empty()) return {};
-  const std::size_t own = rotations.size();
-  if (options_.floors && cold) {
+  if (timed.empty()) return {};
+  const std::size_t own = timed.size();
+  if (cold) {
     const auto first =
         std::ranges::find_if(entries, [](const Entry& entry) { return entry.prepared != nullptr; });
-    Measurement floor;
-    WGK_ASSIGN(Rotation rotation, floor_rotation(*first, floor));
-    rotations.push_back(std::move(rotation));
-    measured.push_back(std::move(floor));
+    WGK_ASSIGN(std::vector<Timed> below, floors(*first));
+    timed.append_range(std::move(below));
   }
+  std::vector<Rotation> rotations;
+  for (Timed& one : timed) rotations.push_back(std::move(one.rotation));
   if (options_.copies) {
     WGK_ASSIGN(const Rotation* copy, copies());
     rotations.push_back(*copy);
@@ -185,19 +250,20 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
   const double copy_speed = options_.copies ? static_cast<double>(timer_.copied_bytes()) /
                                                   summarize(timings.back().seconds).p10
                                             : 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    measured[i].copy_bytes_per_second = copy_speed;
-    measured[i].cold = cold;
-    measured[i].seconds = summarize(timings[i].seconds);
-    measured[i].clock_retries = timings[i].clock_retries;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    Measurement& m = timed[i].measurement;
+    m.copy_bytes_per_second = copy_speed;
+    m.cold = cold;
+    m.seconds = summarize(timings[i].seconds);
+    m.clock_retries = timings[i].clock_retries;
     const auto compare = [&](std::size_t other) {
-      report_.comparisons.push_back({measured[i].name, measured[i].variant, measured[other].variant,
+      report_.comparisons.push_back({m.name, m.variant, timed[other].measurement.variant,
                                      paired_ratio(timings[i].seconds, timings[other].seconds)});
     };
     if (options_.compare && i > 0 && i < own) compare(0);
-    if (i < own && own < measured.size()) compare(own);
+    for (std::size_t floor = own; i < own && floor < timed.size(); ++floor) compare(floor);
   }
-  for (Measurement& m : measured) add(std::move(m));
+  for (Timed& one : timed) add(std::move(one.measurement));
   return {};
 }
 
@@ -214,12 +280,13 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
   std::vector<Entry> entries;
   for (const Contender& contender : contenders(*workload, subject, against)) {
     Entry entry = prepare(*workload, contender);
-    WGK_TRY(context_.device->check());
+    WGK_TRY(contender.context->device->check());
     // Two settings may lead to the same kernel; it is timed once.
     const bool known =
         entry.prepared && std::ranges::any_of(entries, [&](const Entry& other) {
           return other.prepared && other.measurement.package == entry.measurement.package &&
                  against == nullptr &&
+                 other.prepared->context().device == entry.prepared->context().device &&
                  std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes,
                                     [](const PlanPass& a, const PlanPass& b) {
                                       return a.key == b.key && a.dispatch == b.dispatch;
@@ -292,7 +359,7 @@ double known_cache_bytes(const AdapterDescription& adapter) {
 Result<Report> run(const gpu::Context& context, const Subject& subject, const Subject* against,
                    const RunOptions& options, const Progress& progress, const CaseDone& case_done) {
   RunOptions complete = options;
-  complete.compare = options.compare || against != nullptr;
+  complete.compare = options.compare || against != nullptr || options.trusted.has_value();
   if (complete.cache_bytes <= 0)
     complete.cache_bytes = known_cache_bytes(context.device->adapter());
   WGK_ASSIGN(const auto timer,

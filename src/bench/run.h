@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +35,12 @@ struct RunOptions {
   bool cold = true, hot = false;
   bool floors =
       false;  // beside each case a kernel that only streams as many bytes, interleaved with it
+  bool sum_floors = false;  // and kernels that also sum up what a workgroup reads before they write
   bool copies = false;   // copy between the samples of each case, for figures relative to its speed
   bool host = false;     // also what a call costs the host
   bool compare = false;  // interleave the contenders of a case and report the ratios to the first
+  std::optional<gpu::Context> trusted;  // a second device, in trusted mode: each contender on it
+                                        // too, interleaved
   double cache_bytes =
       0;  // last-level cache that cold figures rotate past; 0: what is known of the device
   TimerOptions timer;

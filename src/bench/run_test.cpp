@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -123,6 +124,84 @@ TEST(Run, TimesACaseBesideItsFloor) {
   ASSERT_EQ(report->comparisons.size(), 1U);
   EXPECT_GT(report->comparisons[0].ratio.median, 0);
   EXPECT_GT(report->context.copy_bytes_per_second, 0);
+}
+
+// As many workgroups as the case's kernel, each with as much of every tensor.
+TEST(Run, TimesACaseBesideKernelsThatAlsoSumUp) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.sum_floors = true;
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  if (!device()->device->caps().has_feature("subgroups")) GTEST_SKIP() << "no subgroups";
+  ASSERT_GE(report->measurements.size(), 2U);
+  const Measurement& floor = report->measurements[1];
+  EXPECT_TRUE(floor.variant.starts_with("floor 2r2w with sums, ")) << floor.variant;
+  EXPECT_NEAR(floor.bytes, report->measurements[0].bytes, 0.02 * floor.bytes);
+  EXPECT_EQ(report->comparisons.size(), report->measurements.size() - 1);
+}
+
+// What the kernel writes must wait for the sum: the last of its writes holds it.
+TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
+  if (device() == nullptr) return;
+  const DeviceCaps& caps = device()->device->caps();
+  if (!caps.has_feature("subgroups") || caps.subgroup_min_size != caps.subgroup_max_size)
+    GTEST_SKIP() << "no subgroups of one size";
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  const auto subgroup = static_cast<std::uint32_t>(*caps.subgroup_min_size);
+  const SumShape shape{.groups = 3, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
+  const auto rotation = (*timer)->sums_rotation(1, 2, shape, 1e4);
+  ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
+  const gpu::Bound& call = *rotation->front();
+  ASSERT_TRUE(call.submit().has_value());
+  const auto back = gpu::ReadBack::make(*device(), call.tensors());
+  ASSERT_TRUE(back.has_value());
+  ASSERT_TRUE((*back)->submit().has_value());
+  ASSERT_TRUE((*back)->start().has_value());
+  ASSERT_TRUE((*back)->wait().has_value());
+  const auto word = [&](std::size_t tensor, std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, (*back)->data(tensor).data() + 4 * at, 4);
+    return value;
+  };
+  for (std::size_t group = 0; group < shape.groups; ++group) {
+    double sum = 0;
+    const std::size_t part = std::size_t{4} * shape.lanes * shape.items, begin = group * part;
+    for (std::size_t lane = 0; lane < shape.lanes; ++lane) {
+      std::uint32_t own = 0;
+      for (std::size_t k = 0; k < shape.items; ++k) {
+        for (std::size_t i = 0; i < 4; ++i)
+          own ^= word(0, begin + 4 * (lane + k * shape.lanes) + i);
+      }
+      sum += own;
+    }
+    const std::uint32_t bits = word(0, begin) ^ word(1, begin);
+    EXPECT_NEAR(std::bit_cast<float>(bits), sum, 1e-5 * sum);
+    for (std::size_t at = 0; at < part; ++at) {
+      EXPECT_EQ(word(1, begin + at), word(0, begin + at) ^ bits);
+      EXPECT_EQ(word(2, begin + at), word(0, begin + at) + 1);
+    }
+  }
+}
+
+TEST(Run, ComparesBothModes) {
+  if (device() == nullptr) return;
+  auto instance = gpu::Instance::create(gpu::linked_procs(), std::make_shared<gpu::Log>());
+  ASSERT_TRUE(instance.has_value());
+  auto adapter = (*instance)->choose({});
+  ASSERT_TRUE(adapter.has_value());
+  auto opened = gpu::Device::open(*instance, *std::move(adapter), {.mode = Mode::kTrusted});
+  ASSERT_TRUE(opened.has_value()) << opened.error().to_string();
+  RunOptions options = quick();
+  options.trusted = gpu::Context::make(*opened);
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->measurements.size(), 2U);
+  EXPECT_EQ(report->measurements[1].error, "");
+  EXPECT_EQ(report->measurements[1].variant, report->measurements[0].variant + " (trusted)");
+  ASSERT_EQ(report->comparisons.size(), 1U);
+  EXPECT_EQ(report->comparisons[0].ratio.samples, 3U);
 }
 
 TEST(Run, RefusesToTimeAWrongResult) {

@@ -205,10 +205,21 @@ Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) 
 
 Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t bytes,
                                         double cache_bytes, bool twice) const {
-  auto plan = twice ? twice_plan(reads, writes, bytes) : streams_plan(reads, writes, bytes);
-  if (!plan) return std::unexpected(std::move(plan.error()));
+  WGK_ASSIGN(const auto plan,
+             twice ? twice_plan(reads, writes, bytes) : streams_plan(reads, writes, bytes));
+  return cold_rotation(plan, cache_bytes);
+}
+
+Result<Rotation> Timer::sums_rotation(int reads, int writes, const SumShape& shape,
+                                      double cache_bytes) const {
+  WGK_ASSIGN(const auto plan, sums_plan(reads, writes, shape));
+  return cold_rotation(plan, cache_bytes);
+}
+
+Result<Rotation> Timer::cold_rotation(const std::shared_ptr<const Plan>& plan,
+                                      double cache_bytes) const {
   WGK_ASSIGN(Rotation rotation,
-             bind_sets(context_, *plan, cold_sets(**plan, cache_bytes, kArenaBytes)));
+             bind_sets(context_, plan, cold_sets(*plan, cache_bytes, kArenaBytes)));
   WGK_TRY(fill_inputs(context_, rotation));
   return rotation;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/clock_guard.h"
+#include "bench/device_plans.h"
 #include "gpu/executor.h"
 #include "gpu/timing.h"
 #include "wgk/error.h"
@@ -63,6 +64,10 @@ class Timer {
   Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes,
                                    bool twice = false) const;
 
+  // The calls of sums_plan, cold.
+  Result<Rotation> sums_rotation(int reads, int writes, const SumShape& shape,
+                                 double cache_bytes) const;
+
   // Copies of large buffers: what the speed of other calls is measured against.
   Result<Rotation> copy_rotation(double cache_bytes) const;
   std::uint64_t copied_bytes() const;  // read and written by one call of it
@@ -77,6 +82,7 @@ class Timer {
   Result<double> time(const Rotation& rotation, std::uint32_t repetitions,
                       std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
+  Result<Rotation> cold_rotation(const std::shared_ptr<const Plan>& plan, double cache_bytes) const;
   Status prepare_guard();
   Result<std::vector<Timing>> measure_once(std::span<const Rotation> rotations);
 

@@ -153,11 +153,12 @@ Result<LeastWork> Workload::least_work(const package::Package& package, const De
 }
 
 struct Workload::Arenas {
+  std::shared_ptr<gpu::Device> device;
   std::vector<PlanTensor> tensors;
   std::vector<std::vector<gpu::Slice>> sets;
 
-  bool fit(const Plan& plan, std::size_t count) const {
-    return sets.size() == count &&
+  bool fit(const std::shared_ptr<gpu::Device>& on, const Plan& plan, std::size_t count) const {
+    return device == on && sets.size() == count &&
            std::ranges::equal(tensors, plan.tensors, [](const PlanTensor& a, const PlanTensor& b) {
              return a.port == b.port && a.storage == b.storage && a.packed == b.packed &&
                     a.buffer_size == b.buffer_size && a.is_input == b.is_input;
@@ -198,14 +199,14 @@ Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prep
   const gpu::Context& context = prepared->context();
   const Plan& plan = prepared->plan();
   std::vector<std::vector<gpu::Slice>> slices;
-  if (arenas_ != nullptr && arenas_->fit(plan, sets)) {
+  if (arenas_ != nullptr && arenas_->fit(context.device, plan, sets)) {
     slices = arenas_->sets;
   } else {
     arenas_.reset();
     WGK_ASSIGN(slices, make_arenas(context, plan, sets));
     WGK_TRY(fill(context, plan, slices));
     // A single set is for checks, which must not find another contender's results.
-    if (sets > 1) arenas_ = std::make_shared<const Arenas>(plan.tensors, slices);
+    if (sets > 1) arenas_ = std::make_shared<const Arenas>(context.device, plan.tensors, slices);
   }
   Rotation rotation;
   for (auto& set : slices) {

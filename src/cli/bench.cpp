@@ -31,7 +31,7 @@ struct BenchFlags {
   bench::RunOptions options;
   std::string check_folder, save_folder;
   double cache_megabytes = 0;
-  bool only_hot = false;
+  bool only_hot = false, both_modes = false;
 };
 
 Result<std::pair<std::string, std::vector<Json>>> read_setting(const std::string& option,
@@ -82,7 +82,7 @@ Result<bench::Subject> open_subject(const Session& session, const std::string& p
 }
 
 // The device alone: no caches between what is timed and the device.
-Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& session) {
+Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& session, Mode mode) {
   LogSink sink;
   if (session.verbose)
     sink = [&session](LogLevel, std::string_view message) { session.note(message); };
@@ -91,9 +91,13 @@ Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& sessi
                                    std::make_shared<const gpu::Log>(std::move(sink))));
   WGK_ASSIGN(gpu::Adapter adapter, instance->choose({.device = flags.device}));
   gpu::DeviceOptions options;
-  options.mode = flags.trusted ? Mode::kTrusted : Mode::kSafe;
+  options.mode = mode;
   WGK_ASSIGN(auto device, gpu::Device::open(instance, std::move(adapter), options));
   return gpu::Context::make(std::move(device));
+}
+
+Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& session) {
+  return open_context(flags, session, flags.trusted ? Mode::kTrusted : Mode::kSafe);
 }
 
 Status write_json(const BenchFlags& flags, const bench::Report& report) {
@@ -240,7 +244,10 @@ Status save_baseline(const Session& session, const BenchFlags& flags) {
 
 Result<bench::Report> measure_once(const Session& session, const BenchFlags& flags) {
   WGK_ASSIGN(const gpu::Context context, open_context(flags.device, session));
-  WGK_ASSIGN(const bench::RunOptions options, options_of(flags));
+  WGK_ASSIGN(bench::RunOptions options, options_of(flags));
+  if (flags.both_modes) {
+    WGK_ASSIGN(options.trusted, open_context(flags.device, session, Mode::kTrusted));
+  }
   return measure(session, flags, context, options);
 }
 
@@ -311,6 +318,9 @@ void add_bench(CLI::App& app, Session& session) {
   command->add_flag("--only-hot", flags->only_hot, "With one set of buffers only");
   command->add_flag("--floor", flags->options.floors,
                     "Beside each case a kernel that only reads and writes as many bytes");
+  command->add_flag("--sum-floor", flags->options.sum_floors,
+                    "And kernels that also sum up what a workgroup reads before they write, in as "
+                    "many workgroups as the case's own");
   command->add_flag("--host", flags->options.host,
                     "Also what a call costs the host: planning, pipelines, commands, transfers");
   command->add_flag("--host-clock", flags->options.timer.host_clock,
@@ -324,6 +334,12 @@ void add_bench(CLI::App& app, Session& session) {
   command->add_option("--html", flags->html_file, "Write a page with plots and tables");
   add_baseline_options(*command, *flags);
   add_device_flags(*command, flags->device);
+  command
+      ->add_flag("--both-modes", flags->both_modes,
+                 "Each case in safe and in trusted mode, interleaved and compared")
+      ->excludes("--trusted")
+      ->excludes("--check")
+      ->excludes("--save-baseline");
   add_report_option(*command, session, flags->json_file);
   command->callback([flags, &session] {
     session.command = [flags, &session] { return run_bench(session, *flags); };
