@@ -30,13 +30,20 @@ microseconds() { # CMD...: how long it takes
   echo $((${EPOCHREALTIME/[.,]/} - start))
 }
 
-# What nobody can do without: another mount namespace and another root where that is allowed, else a shell.
+# What nobody can do without: another mount namespace and another root where that is allowed, else a shell; where ./dev starts
+# containers, a bare one.
 bare_entry() {
+  local engine=podman
+  if [ "${WGK_DEV_MODE:-}" = container ]; then
+    ! command -v docker >/dev/null || engine=docker
+    "$engine" run --rm --network host "$("$engine" images -q wgkernels-dev | head -n 1)" true
+    return
+  fi
   unshare --mount --propagation private chroot / /bin/true 2>/dev/null || bash -c :
 }
 
 # adds_little WHAT CMD...: the fastest of 7 is at most 200 ms, or, on a machine that is busy with something else, at most 50
-# times what a bare entry takes between these runs (4 ms on a quiet one).
+# times what a bare entry takes between these runs (4 ms on a quiet one). A container's own start comes on top.
 adds_little() {
   local what=$1 all_ours=() all_bare=() ours bare most
   shift
@@ -47,6 +54,7 @@ adds_little() {
   bare=$(printf '%s\n' "${all_bare[@]}" | sort -n | head -n 1)
   ours=$(printf '%s\n' "${all_ours[@]}" | sort -n | head -n 1)
   most=$((bare * 50 > 200000 ? bare * 50 : 200000))
+  [ "${WGK_DEV_MODE:-}" != container ] || most=$((bare + 200000))
   printf '     %s: %s us, a bare entry %s us (fastest of 7 each)\n' "$what" "$ours" "$bare"
   [ "$ours" -le "$most" ] || fail "$what takes $ours us; at most $most are allowed"
 }

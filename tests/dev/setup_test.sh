@@ -241,7 +241,13 @@ EOF
   contains "folder" "--workdir $PWD wgkernels-dev:" "$(cat fake.log)"
   contains "user" "--user 65534:65534" "$(cat fake.log)"
   contains "variables" "--env V " "$(cat fake.log)"
-  contains "host folders" "--volume /tmp:/tmp" "$(cat fake.log)"
+  contains "groups" "--group-add 65534" "$(cat fake.log)"
+  for path in /tmp /var/tmp /var/log /boot; do
+    [ ! -e "$path" ] || contains "host folders" "--mount type=bind,\"source=$path\",\"target=$path\"" "$(cat fake.log)"
+  done
+  for path in /usr /etc /var /var/lib /var/lib/dpkg /run /proc /dev; do
+    [[ $(cat fake.log) != *"\"source=$path\""* ]] || fail "$path of the host is shown"
+  done
 }
 
 test_package_list() {

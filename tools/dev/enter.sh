@@ -107,7 +107,7 @@ inside() {
 container_engine() { if have docker; then echo docker; else echo podman; fi; }
 
 ensure_image() {
-  local engine groups="base $*" sum
+  local engine groups="base $*" sum name proxies=()
   engine=$(container_engine)
   sum=$(cat "$(packages_file)" "$REPO/Dockerfile" | sha256sum)
   groups=$(printf '%s' "${groups% }" | tr ' ' '\n' | sort -u | tr '\n' ' ')
@@ -115,23 +115,54 @@ ensure_image() {
   IMAGE=wgkernels-dev:${sum:0:12}-${groups// /-}
   "$engine" image inspect "$IMAGE" >/dev/null 2>&1 && return 0
   say "building the image $IMAGE once"
-  "$engine" build -t "$IMAGE" --build-arg PACKAGE_GROUPS="$groups" "$REPO" >&2 </dev/null ||
+  for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+    [ -z "${!name:-}" ] || proxies+=(--build-arg "$name")
+  done
+  "$engine" build -t "$IMAGE" "${proxies[@]}" --build-arg PACKAGE_GROUPS="$groups" "$REPO" >&2 </dev/null ||
     die "$engine could not build the image" "see its messages above; is its service running, and may you use it?"
 }
 
-enter_container() {
-  local engine entry name args=(run --rm -i --init --network host)
-  engine=$(container_engine)
-  if [ -t 0 ] && [ -t 1 ]; then args+=(-t); fi
-  if [ "$engine" = podman ]; then args+=(--userns keep-id); else args+=(--user "$(id -u):$(id -g)"); fi
-  for entry in /*; do
+# host_paths: what a container shows of this host, each ended by a zero byte: every path but the system folders, which are the
+# image's own, and those that the engine makes; of the system folders what in-root shows, too.
+host_paths() {
+  local entry
+  shopt -s dotglob nullglob
+  for entry in /* /dev/shm /run/* /var/* /var/cache/* /var/lib/*; do
     case $entry in
-      /usr | /etc | /bin | /sbin | /lib* | /proc | /sys | /dev | /var | /run | /boot | /lost+found) ;;
-      *) [ ! -d "$entry" ] || args+=(--volume "$entry:$entry") ;;
+      /usr | /etc | /bin | /sbin | /lib* | /proc | /sys | /dev | /run | /var | /var/cache | /var/lib | /lost+found) continue ;;
+      /.dockerenv | /run/.containerenv | /run/podman-init | /run/secrets) continue ;;
+      /var/cache/apt | /var/cache/debconf | /var/cache/ldconfig | /var/lib/apt | /var/lib/dpkg | /var/run | /var/lock) continue ;;
     esac
+    [ ! -e "$entry" ] || printf '%s\0' "$entry"
   done
-  [ ! -d /var/tmp ] || args+=(--volume /var/tmp:/var/tmp)
-  [ ! -d /dev/dri ] || args+=(--device /dev/dri)
-  while read -r name; do args+=(--env "$name"); done < <(compgen -e)
+  for entry in "$REPO" "$PWD"; do
+    case $entry in /usr/local/?* | /usr/src/?* | /etc/?*/?*) printf '%s\0' "$entry" ;; esac
+  done
+  for entry in /usr/local/nvidia /etc/ssl/certs/ca-certificates.crt /etc/npmrc /etc/pip.conf /etc/gitconfig; do
+    [ ! -e "$entry" ] || printf '%s\0' "$entry"
+  done
+}
+
+# The engine starts CMD with the caller's user, groups, variables, folder and host paths. What no engine passes on: SIGKILL, and
+# descriptors beyond the standard streams.
+enter_container() {
+  local engine path name group args=(run --rm -i --network host --pid host --security-opt label=disable)
+  engine=$(container_engine)
+  if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then args+=(-t); fi
+  if [ "$engine" = podman ]; then
+    args+=(--unsetenv-all)
+    [ "$EUID" -eq 0 ] || args+=(--userns keep-id --group-add keep-groups)
+  else
+    args+=(--user "$(id -u):$(id -g)")
+    for group in $(id -G); do args+=(--group-add "$group"); done
+  fi
+  while IFS= read -r -d '' path; do
+    path=${path//\"/\"\"} # a field of comma-separated values
+    args+=(--mount "type=bind,\"source=$path\",\"target=$path\"")
+  done < <(host_paths)
+  for path in /dev/dri /dev/nvidia*; do
+    [ ! -e "$path" ] || args+=(--device "$path")
+  done
+  while IFS= read -r -d '' name; do args+=(--env "${name%%=*}"); done < <(env -0)
   exec "$engine" "${args[@]}" --workdir "$PWD" "$IMAGE" "$@"
 }
