@@ -401,7 +401,7 @@ Result<SkipGpu> read_skip(const Cursor& cursor) {
 
 Result<TestCase> read_test(const Cursor& cursor, const Fixtures& fixtures) {
   WGK_TRY(cursor.only({"name", "attrs", "args", "tunables", "inputs", "outputs", "error",
-                       "unchanged", "skipGpu", "provenance"}));
+                       "unchanged", "twin", "skipGpu", "provenance"}));
   TestCase test;
   const std::optional<Cursor> error = cursor.find("error");
   if (error) {
@@ -410,6 +410,10 @@ Result<TestCase> read_test(const Cursor& cursor, const Fixtures& fixtures) {
   WGK_TRY(read_request(cursor, fixtures, error.has_value(), false, test));
   const std::optional<Cursor> outputs = cursor.find("outputs");
   if (error && outputs) return cursor.fail("has error and outputs; only one may stand there");
+  if (const auto twin = cursor.find("twin")) {
+    if (error) return twin->fail("a case with error has no outputs to compare");
+    WGK_ASSIGN(test.twin, twin->string());
+  }
   if (!error) {
     WGK_ASSIGN(const Cursor required, cursor.require("outputs"));
     WGK_ASSIGN(const auto members, required.members());
@@ -476,6 +480,10 @@ Result<std::vector<Case>> read_cases(const Cursor& cursor, Read read) {
     WGK_ASSIGN(Case one, read(item));
     if (!names.insert(one.name).second)
       return item.fail("the name '" + one.name + "' stands there twice");
+    if constexpr (requires { one.twin; }) {
+      if (!one.twin.empty() && (one.twin == one.name || !names.contains(one.twin)))
+        return item.fail("twin: '" + one.twin + "' is not the name of an earlier case");
+    }
     cases.push_back(std::move(one));
   }
   return cases;

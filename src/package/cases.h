@@ -103,6 +103,7 @@ struct TestCase : CaseRequest {
   CaseMap<Expectation> outputs;
   std::optional<std::string> error;  // a code, a prefix ending in '/', or empty for any
   std::vector<std::string> unchanged;
+  std::string twin;  // an earlier case, whose outputs have the same bits; empty: none
   std::optional<SkipGpu> skip_gpu;
   Json provenance;
 };

@@ -239,6 +239,19 @@ TEST(Cases, RefusesWhatItDoesNotKnow) {
   EXPECT_TRUE(contains(twice.error().message, "twice"));
 }
 
+TEST(Cases, ATwinStandsBefore) {
+  const auto read_second = [](std::string_view name, std::string_view more) {
+    const auto cases =
+        read_tests(parse(R"({"cases": [{"name": "a", "inputs": {}, "outputs": {}}, {"name": ")" +
+                         std::string(name) + R"(", "inputs": {}, )" + std::string(more) + "}]}"));
+    return cases ? cases->back().twin : cases.error().message;
+  };
+  EXPECT_EQ(read_second("b", R"("twin": "a", "outputs": {})"), "a");
+  EXPECT_TRUE(contains(read_second("b", R"("twin": "b", "outputs": {})"), "an earlier case"));
+  EXPECT_TRUE(contains(read_second("b", R"("twin": "c", "outputs": {})"), "an earlier case"));
+  EXPECT_TRUE(contains(read_second("b", R"("twin": "a", "error": true)"), "no outputs"));
+}
+
 TEST(Cases, ReadsBenchmarks) {
   const auto benches = read_benches(parse(
       R"({"cases": [{"name": "b", "inputs": {"x": {"dtype": "float16", "shape": [8]}}, "outputs": ["y"],

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/number.h"
 #include "base/try.h"
@@ -46,16 +48,23 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
+// Outputs of cases that later ones are compared with.
+struct Twins {
+  std::set<std::string, std::less<>> wanted;
+  std::map<std::string, Arrays, std::less<>> outputs;
+};
+
 // One case, on one variant after the other.
 class CaseRun {
  public:
   CaseRun(std::shared_ptr<const package::Package> package, const package::TestCase& test,
-          Engine& engine, const RunOptions& options)
+          Engine& engine, const RunOptions& options, Twins& twins)
       : shared_(std::move(package)),
         package_(*shared_),
         test_(test),
         engine_(engine),
-        options_(options) {}
+        options_(options),
+        twins_(twins) {}
 
   std::vector<CaseResult> run() {
     if (test_.skip_gpu)
@@ -65,7 +74,7 @@ class CaseRun {
     call_ = *std::move(call);
     if (test_.error) return {run_failing()};
     expected_.emplace(package_, call_);
-    if (!options_.all_variants && options_.variant.empty()) return {run_variant("")};
+    if (!options_.all_variants && options_.variant.empty()) return {run_variant("", true)};
     return run_variants();
   }
 
@@ -100,7 +109,7 @@ class CaseRun {
     for (const VariantDecision& decision : explanation.decisions) {
       if (!options_.variant.empty() && decision.id != options_.variant) continue;
       if (is_accepted(decision)) {
-        results.push_back(run_variant(decision.id));
+        results.push_back(run_variant(decision.id, decision.verdict == "selected"));
         any = true;
       } else if (!options_.variant.empty()) {
         results.push_back(skipped(decision.id, decision.verdict + ": " + decision.reason));
@@ -130,7 +139,7 @@ class CaseRun {
     return out;
   }
 
-  CaseResult run_variant(const std::string& variant) {
+  CaseResult run_variant(const std::string& variant, bool selected) {
     CaseResult out = result(variant);
     call_.variant = variant;
     auto done = engine_.call(shared_, call_);
@@ -150,6 +159,11 @@ class CaseRun {
     if (options_.repeat) {
       if (Status status = check_repeat(done->outputs); !status)
         return failed(std::move(out), status.error().to_string());
+    }
+    if (selected) {
+      if (Status status = check_twin(done->outputs); !status)
+        return failed(std::move(out), status.error().message);
+      if (twins_.wanted.contains(test_.name)) twins_.outputs[test_.name] = std::move(done->outputs);
     }
     return out;
   }
@@ -257,6 +271,25 @@ class CaseRun {
     return {};
   }
 
+  // Nothing is said when the twin did not run, or failed itself.
+  Status check_twin(const Arrays& outputs) const {
+    const auto twin = twins_.outputs.find(test_.twin);
+    if (twin == twins_.outputs.end()) return {};
+    for (const auto& [name, expectation] : test_.outputs) {
+      const package::Port* port = package_.manifest.output(name);
+      const Array* a = find_array(twin->second, port->key);
+      const Array* b = find_array(outputs, port->key);
+      if (a == nullptr) continue;
+      if (a->data.size() != b->data.size())
+        return failure("request/value", "output '" + name + "' is not as long as that of its twin");
+      if (const auto index = first_counted_difference(a->dtype, a->data, b->data, expectation)) {
+        return failure("request/value", "output '" + name + "' has other bits than that of '" +
+                                            test_.twin + "' at " + index_text(*index, a->shape));
+      }
+    }
+    return {};
+  }
+
   static std::string difference_text(const CaseResult& out, const Arrays& outputs) {
     const Array* array = find_array(outputs, out.output);
     return "output '" + out.output + "' at " + index_text(out.index, array->shape) + ": wanted " +
@@ -269,6 +302,7 @@ class CaseRun {
   const package::TestCase& test_;
   Engine& engine_;
   const RunOptions& options_;
+  Twins& twins_;
   Call call_;
   std::optional<Expected> expected_;
 };
@@ -288,9 +322,13 @@ Totals run_cases(const std::shared_ptr<const package::Package>& package,
                  const std::vector<package::TestCase>& cases, Engine& engine,
                  const RunOptions& options, const std::function<void(const CaseResult&)>& done) {
   Totals totals;
+  Twins twins;
+  for (const package::TestCase& test : cases) {
+    if (!test.twin.empty()) twins.wanted.insert(test.twin);
+  }
   for (const package::TestCase& test : cases) {
     if (!options.case_pattern.empty() && !matches_glob(options.case_pattern, test.name)) continue;
-    for (const CaseResult& result : CaseRun(package, test, engine, options).run()) {
+    for (const CaseResult& result : CaseRun(package, test, engine, options, twins).run()) {
       if (result.verdict == Verdict::kPassed) ++totals.passed;
       if (result.verdict == Verdict::kFailed) ++totals.failed;
       if (result.verdict == Verdict::kSkipped) ++totals.skipped;

@@ -167,6 +167,32 @@ TEST_F(Runner, ComparesTheSecondRun) {
                        "the repeated call gave other bits in 'y' at (0, 0)"));
 }
 
+TEST_F(Runner, ComparesTwins) {
+  constexpr std::string_view kOutputs =
+      R"("outputs": {"Y": {"shape": [2, 2], "tolerance": 1, "ignore": [[0, 1]],
+         "data": {"kind": "linear", "start": 2, "step": 2}}})";
+  const auto last = [&](std::string_view more) {
+    const auto results =
+        run(std::string(kOutputs) + R"(}, {"name": "d", "inputs": {"X": {"dtype": "float32",
+            "shape": [2, 2], "data": {"kind": "linear", "start": 1, "step": 1}}}, )" +
+            std::string(more) + std::string(kOutputs));
+    return results.empty() ? "" : results.back().message;
+  };
+  options_.repeat = false;
+  EXPECT_EQ(last(R"("twin": "c", )"), "");
+  engine_.answer = [this](double value, std::size_t i) {
+    return i == 0 ? value + engine_.calls * 1e-3 : value;
+  };
+  EXPECT_EQ(last(R"("twin": "c", )"), "");  // ignored
+  engine_.answer = [this](double value, std::size_t i) {
+    return i == 3 ? value + engine_.calls * 1e-3 : value;
+  };
+  EXPECT_EQ(last(""), "");
+  EXPECT_TRUE(contains(last(R"("twin": "c", )"), "other bits than that of 'c' at (1, 1)"));
+  options_.variant = "b";  // not what is selected
+  EXPECT_EQ(last(R"("twin": "c", )"), "");
+}
+
 TEST_F(Runner, JudgesCallsThatMustFail) {
   EXPECT_TRUE(
       contains(outcome(R"("error": "request/shape")"), "the call succeeded; expected error"));
