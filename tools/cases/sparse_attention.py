@@ -351,6 +351,9 @@ def tunables():
     for dtype in (F32, F16):
         cases.append(Call(70, dtype=dtype, scale=3.0, seed=413).case(f"narrow_matrices_few_keys_{'f16' if dtype == F16 else 'f32'}",
                      tunables={**narrow, "MATRIX_KEYS": 8}, tolerance=None if dtype == F16 else 2e-3))
+    # Fewer keys than a matrix has.
+    cases.append(Call(40, total=70, dtype=F16, packed=True, size=32, seed=420, blocks=5).case("native_matrices_few_keys", tunables={"MATRIX_KEYS": 8}))
+    cases.append(Call(40, size=32, seed=420).case("split_native_matrices_few_keys", tunables={"MATRIX_KEYS": 8, "SPLIT_FLOAT32": True}))
     cases.append(Call(40, seed=406, rotary="neox").case("split_matrices", tunables=split))
     cases.append(Call(40, seed=406, packed=True).case("split_native_matrices", tunables={"SPLIT_FLOAT32": True}))
     for halves in ("pack", "native", "integer"):
