@@ -65,13 +65,15 @@ def lengths_of(source, batch, least, total):
     return [max(least, min(total, source.choice([total, least, source.randint(least, total), near(source, [16, 32, 64, 128])]))) for _ in range(batch)]
 
 
-def geometry(source, limit):
-    """Sizes whose work fits the limit."""
-    for _ in range(1000):
-        block, size = source.choice([16, 16, 32, 64, 128]), source.choice(SIZES)
-        heads, kv_heads = source.choice(HEADS)
+def geometry(source, family, limit):
+    """Sizes whose work fits the limit; what shader texts depend on is the family's where that fits."""
+    block, size = family.choice([16, 16, 32, 64, 128]), family.choice(SIZES)
+    heads, kv_heads = family.choice(HEADS)
+    mode = family.choice(["decode", "decode", "prompt", "prompt", "continuation"])
+    for turn in range(1000):
+        if turn > 20:
+            size, (heads, kv_heads) = source.choice(SIZES), source.choice(HEADS)
         batch = source.choice([1, 1, 1, 2, 3, 5])
-        mode = source.choice(["decode", "decode", "prompt", "prompt", "continuation"])
         sequence = 1 if mode == "decode" else near(source, TOKENS)
         total = sequence if mode == "prompt" else max(sequence + 1, near(source, TOTALS))
         if mode == "decode" and chance(source, 0.05):
@@ -88,19 +90,19 @@ def geometry(source, limit):
     raise RuntimeError("no call within the limit")
 
 
-def attention(source, name, limit):
-    """One call of SparseAttention; of some the twin with every list in another order."""
-    mode, block, size, heads, kv_heads, batch, sequence, total, blocks, capacity = geometry(source, limit)
+def attention(source, name, limit, family):
+    """One call of SparseAttention."""
+    mode, block, size, heads, kv_heads, batch, sequence, total, blocks, capacity = geometry(source, family, limit)
     prompt = total == sequence
     lengths = lengths_of(source, batch, 1 if prompt else sequence, total)
-    dtype = source.choice([F32, F16])
-    rotary = source.choice([None, "neox", "interleaved"]) if size >= 16 else None
+    dtype, rotary, packed, tuned, half_width = family.choice([F32, F16]), family.choice([None, "neox", "interleaved"]), chance(family, 0.4), family.random(), family.random()
+    rotary = rotary if size >= 16 else None
     layouts = source.choice([d for d in range(1, heads + 1) if heads % d == 0])
     rows = set() if prompt else {position // block for length in lengths for position in range(length - sequence, length)}
     scale = source.choice([None, None, None, 0, 1.0, -0.5, 3.0, 0.001])
     sharp = abs(scale) * size**0.5 if scale else 1
-    call = Call(sequence, total, dtype, chance(source, 0.4), rotary, batch, heads, kv_heads, size, block, mask_of(source, layouts, blocks, rows),
-                capacity=capacity, blocks=blocks, lengths=lengths, scale=scale, width=source.choice(range(8, size // 2 + 1, 8)) if rotary else None,
+    call = Call(sequence, total, dtype, packed, rotary, batch, heads, kv_heads, size, block, mask_of(source, layouts, blocks, rows),
+                capacity=capacity, blocks=blocks, lengths=lengths, scale=scale, width=8 + int(half_width * (size // 16)) * 8 if rotary else None,
                 rows=total + source.choice([0, 0, 1, 50]), seed=source.randrange(1 << 28), scalar_total=chance(source, 0.3))
     # Scores err in proportion to their size, and weights as much.
     tolerance = None
@@ -115,14 +117,26 @@ def attention(source, name, limit):
                 if port in inputs and length < sequence:
                     width = inputs[port]["shape"][2]
                     inputs[port].setdefault("pokeRange", []).append([(item * sequence + length) * width, (item + 1) * sequence * width, "nan"])
+    if batch > 1 and chance(source, 0.15):
+        # What is not a number in one item stays there.
+        item, width = source.randrange(batch), inputs["queryT"]["shape"][2]
+        inputs["queryT"].setdefault("pokeRange", []).append([item * sequence * width, (item + 1) * sequence * width, "nan" if packed else source.choice(["nan", "inf"])])
+        width = heads * size
+        made["outputs"]["outputT"].setdefault("ignore", []).append([item * sequence * width, (item + 1) * sequence * width])
+    if not packed and chance(source, 0.15):
+        # Values near the ends of the type.
+        step = 0.125 * 2.0 ** (source.choice([-12, 13, 14]) if dtype == F16 else source.choice([-60, -20, 40, 80]))
+        for port in ("valueT", "pastValueT"):
+            inputs[port]["data"]["step"] = step
+        made["outputs"]["outputT"]["tolerance"]["abs"] *= step / 0.125
     if not rotary and chance(source, 0.2):
         made["attrs"]["do_rotary"] = source.choice([0, 2, -1])
     if rotary == "neox" and chance(source, 0.2):
         made["attrs"]["rotary_interleaved"] = source.choice([0, 2])
     if chance(source, 0.08):
         inputs["queryT"]["data"] = const(0)  # the mean of what is seen
-    if chance(source, 0.35):
-        made["tunables"] = some(source, TUNABLES)
-    elif sequence > 1 and chance(source, 0.2):
-        made["tunables"] = {"EMULATE_MATRICES": True, **source.choice([{}, {"EMULATED_ROWS": 4}, {"SPLIT_FLOAT32": True}, {"MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2}])}
+    if tuned < 0.35:
+        made["tunables"] = some(family, TUNABLES)
+    elif sequence > 1 and tuned < 0.5:
+        made["tunables"] = {"EMULATE_MATRICES": True, **family.choice([{}, {"EMULATED_ROWS": 4}, {"SPLIT_FLOAT32": True}, {"MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2}])}
     return [made]

@@ -21,11 +21,12 @@ OPERATORS = {
 
 
 def cases_of(operator, seed, indices, limit):
-    """Case i of a seed; some are several calls that must agree."""
+    """Case i of a seed; some are several calls that must agree. Four cases in a row are of one family, to need fewer shaders."""
     made = []
     for i in indices:
         source = random.Random(f"{operator} {seed} {i}")
-        made += OPERATORS[operator](source, f"random_{seed}_{i}", limit)
+        family = random.Random(f"{operator} {seed} family {i // 4}")
+        made += OPERATORS[operator](source, f"random_{seed}_{i}", limit, family)
     return made
 
 

@@ -120,7 +120,7 @@ def group_data(source, t, shape):
     return style, x, skip, bias
 
 
-def group_norm(source, name, limit):
+def group_norm(source, name, limit, _):
     """One call of SkipGroupNorm; of some the twins too: without S, and with each spelling of the same skip."""
     if chance(source, 0.2):
         limit *= 8
@@ -241,7 +241,7 @@ def row_data(source, dtype):
     return style, x, skip, bias
 
 
-def row_norm(source, name, limit):
+def row_norm(source, name, limit, _):
     """One call of SkipSimplifiedLayerNormalization; of some the twin that asks for every output."""
     if chance(source, 0.2):
         limit *= 8
