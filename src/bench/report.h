@@ -56,7 +56,8 @@ struct Measurement {
 
 // Two measurements interleaved A/B/A/B.
 struct Comparison {
-  std::string name, a, b;
+  std::string package, name, a, b;  // op id, case, the two
+  bool cold = true;
   Summary ratio;  // time of a over time of b: above 1, b is faster
 };
 

@@ -179,8 +179,12 @@ Json to_json(const Report& report) {
   if (!report.comparisons.empty()) {
     Json::Array comparisons;
     for (const Comparison& c : report.comparisons) {
-      comparisons.push_back(Json::object(
-          {{"name", c.name}, {"a", c.a}, {"b", c.b}, {"ratio", summary_json(c.ratio)}}));
+      comparisons.push_back(Json::object({{"package", c.package},
+                                          {"name", c.name},
+                                          {"a", c.a},
+                                          {"b", c.b},
+                                          {"cold", c.cold},
+                                          {"ratio", summary_json(c.ratio)}}));
     }
     json.set("comparisons", std::move(comparisons));
   }
@@ -201,8 +205,10 @@ Result<Report> report_from_json(const Json& json) {
     report.measurements.push_back(measurement_from(item.value()));
   if (const Json* comparisons = json.find("comparisons"); comparisons && comparisons->if_array()) {
     for (const Json& c : *comparisons->if_array()) {
-      report.comparisons.push_back({text_or_empty(c, "name"), text_or_empty(c, "a"),
-                                    text_or_empty(c, "b"), summary_from(c, "ratio")});
+      report.comparisons.push_back({text_or_empty(c, "package"), text_or_empty(c, "name"),
+                                    text_or_empty(c, "a"), text_or_empty(c, "b"),
+                                    c.find("cold") == nullptr || flag(c, "cold"),
+                                    summary_from(c, "ratio")});
     }
   }
   return report;

@@ -103,9 +103,10 @@ std::string to_table(const Report& report, bool terminal) {
   text += layout(rows, terminal);
   add_host_table(text, report, terminal);
   if (!report.comparisons.empty()) {
-    rows = {{"comparison", "a", "b", "time a / time b", "10-90 %"}};
+    rows = {{"comparison", "data", "a", "b", "time a / time b", "10-90 %"}};
     for (const Comparison& k : report.comparisons) {
-      rows.push_back({k.name, k.a, k.b, std::format("{:.3f}", k.ratio.median),
+      rows.push_back({k.name, k.cold ? "cold" : "hot", k.a, k.b,
+                      std::format("{:.3f}", k.ratio.median),
                       std::format("{:.3f} - {:.3f}", k.ratio.p10, k.ratio.p90)});
     }
     text += "\n" + layout(rows, terminal);

@@ -41,7 +41,7 @@ Report example() {
   report.measurements.push_back(timed);
   report.measurements.push_back(
       {.package = "a.B", .name = "bad", .variant = "plain", .error = "wrong result"});
-  report.comparisons.push_back({"big", "peer", "plain", summarize({1.5, 1.6, 1.4})});
+  report.comparisons.push_back({"a.B", "big", "peer", "plain", true, summarize({1.5, 1.6, 1.4})});
   return report;
 }
 
@@ -90,6 +90,16 @@ TEST(Report, PageIsSelfContainedAndEscaped) {
   Report software = example();
   software.context.software = true;
   EXPECT_TRUE(contains(to_html(software), "software adapter"));
+  EXPECT_TRUE(contains(html, "not timed: wrong result"));
+}
+
+// A mean over cold and hot figures would say nothing.
+TEST(Report, PageKeepsColdAndHotApart) {
+  Report report = example();
+  report.comparisons.push_back({"a.B", "big", "peer", "plain", false, summarize({3, 3, 3})});
+  const std::string html = to_html(report);
+  EXPECT_TRUE(contains(html, "Geometric mean 1.500 over 1 pair."));
+  EXPECT_TRUE(contains(html, "Geometric mean 3.000 over 1 pair."));
 }
 
 TEST(Report, Units) {

@@ -56,7 +56,7 @@ class Runner {
                                     const Subject* against) const;
   Entry prepare(const Workload& workload, const Contender& contender);
   Status time_entries(const Workload& workload, std::span<const Entry> entries, bool cold);
-  Result<std::vector<Timed>> floors(const Entry& entry) const;
+  Result<std::vector<Timed>> floors(const Entry& entry, bool cold) const;
   void add(Measurement measurement);
   Result<const Rotation*> copies();
 
@@ -178,7 +178,8 @@ std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const
 // A kernel that reads and writes as many large tensors as the case has, with as many bytes in all.
 // Of plans of several dispatches: one that reads all and then, depending on it, such a kernel. With
 // `sum_floors` also kernels that cannot write before they have summed up what they read.
-Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry) const {
+Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, bool cold) const {
+  const double past = cold ? options_.cache_bytes : 0;
   const Plan& plan = entry.prepared->plan();
   const Streams streams = streams_of(plan, entry.measurement.bytes);
   const auto labelled = [&](std::string label, std::size_t dispatches, std::uint64_t bytes) {
@@ -194,15 +195,13 @@ Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry) const {
   std::vector<Timed> result;
   if (options_.floors) {
     WGK_ASSIGN(Rotation rotation,
-               timer_.stream_rotation(streams.reads, streams.writes, streams.bytes,
-                                      options_.cache_bytes, twice));
+               timer_.stream_rotation(streams.reads, streams.writes, streams.bytes, past, twice));
     result.push_back({labelled(twice ? " in two dispatches" : "", twice ? 2 : 1, streams.bytes),
                       std::move(rotation)});
   }
   if (!options_.sum_floors) return result;
   for (const SumShape& shape : sum_shapes(plan, streams, context_.device->caps())) {
-    WGK_ASSIGN(Rotation rotation,
-               timer_.sums_rotation(streams.reads, streams.writes, shape, options_.cache_bytes));
+    WGK_ASSIGN(Rotation rotation, timer_.sums_rotation(streams.reads, streams.writes, shape, past));
     result.push_back({labelled(std::format(" with sums, {} lanes x {}", shape.lanes, shape.items),
                                1, shape.bytes()),
                       std::move(rotation)});
@@ -234,12 +233,10 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
   }
   if (timed.empty()) return {};
   const std::size_t own = timed.size();
-  if (cold) {
-    const auto first =
-        std::ranges::find_if(entries, [](const Entry& entry) { return entry.prepared != nullptr; });
-    WGK_ASSIGN(std::vector<Timed> below, floors(*first));
-    timed.append_range(std::move(below));
-  }
+  const auto first =
+      std::ranges::find_if(entries, [](const Entry& entry) { return entry.prepared != nullptr; });
+  WGK_ASSIGN(std::vector<Timed> below, floors(*first, cold));
+  timed.append_range(std::move(below));
   std::vector<Rotation> rotations;
   for (Timed& one : timed) rotations.push_back(std::move(one.rotation));
   if (options_.copies) {
@@ -257,7 +254,8 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
     m.seconds = summarize(timings[i].seconds);
     m.clock_retries = timings[i].clock_retries;
     const auto compare = [&](std::size_t other) {
-      report_.comparisons.push_back({m.name, m.variant, timed[other].measurement.variant,
+      report_.comparisons.push_back({m.package, m.name, m.variant, timed[other].measurement.variant,
+                                     cold,
                                      paired_ratio(timings[i].seconds, timings[other].seconds)});
     };
     if (options_.compare && i > 0 && i < own) compare(0);

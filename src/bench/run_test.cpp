@@ -112,7 +112,7 @@ TEST(Run, TimesACaseBesideItsFloor) {
   options.hot = true;
   const auto report = run(*device(), row_norm(), nullptr, options, {});
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
-  ASSERT_EQ(report->measurements.size(), 3U);  // cold with its floor, hot
+  ASSERT_EQ(report->measurements.size(), 4U);  // cold and hot, each with its floor
   const Measurement& m = report->measurements[0];
   EXPECT_EQ(m.error, "");
   EXPECT_EQ(m.bytes, 4 * 16 * 64 * 4);
@@ -121,7 +121,10 @@ TEST(Run, TimesACaseBesideItsFloor) {
   EXPECT_LE(m.largest_error, 1);
   EXPECT_EQ(report->measurements[1].variant, "floor 2r2w");
   EXPECT_FALSE(report->measurements[2].cold);
-  ASSERT_EQ(report->comparisons.size(), 1U);
+  EXPECT_FALSE(report->measurements[3].cold);
+  ASSERT_EQ(report->comparisons.size(), 2U);
+  EXPECT_TRUE(report->comparisons[0].cold);
+  EXPECT_FALSE(report->comparisons[1].cold);
   EXPECT_GT(report->comparisons[0].ratio.median, 0);
   EXPECT_GT(report->context.copy_bytes_per_second, 0);
 }

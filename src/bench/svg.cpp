@@ -8,7 +8,7 @@
 namespace wgk::bench {
 namespace {
 
-constexpr int kTop = 16, kBottom = 48, kRight = 24;
+constexpr int kTop = 16, kBottom = 48;
 
 double place(const Axis& axis, double value) {
   if (!axis.logarithmic) return (value - axis.low) / (axis.high - axis.low);
@@ -45,11 +45,16 @@ std::string escape_html(std::string_view text) {
   return result;
 }
 
-Plot::Plot(Axis x, Axis y, int width, int height, int left)
-    : x_(std::move(x)), y_(std::move(y)), width_(width), height_(height), left_(left) {}
+Plot::Plot(Axis x, Axis y, int width, int height, int left, int right)
+    : x_(std::move(x)),
+      y_(std::move(y)),
+      width_(width),
+      height_(height),
+      left_(left),
+      right_(right) {}
 
 double Plot::to_x(double value) const {
-  return left_ + place(x_, value) * (width_ - left_ - kRight);
+  return left_ + place(x_, value) * (width_ - left_ - right_);
 }
 
 double Plot::to_y(double value) const {
@@ -68,9 +73,9 @@ void Plot::line(double x0, double y0, double x1, double y1, std::string_view css
                   css_class, to_x(x0), to_y(y0), to_x(x1), to_y(y1));
 }
 
-void Plot::text(double x, double y, std::string_view words, std::string_view anchor) {
+void Plot::text(double x, double y, std::string_view words, std::string_view anchor, int down) {
   body_ += std::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", to_x(x),
-                       to_y(y) + 4, anchor, escape_html(words));
+                       to_y(y) + 4 + down, anchor, escape_html(words));
 }
 
 void Plot::frame(std::string (*x_text)(double), std::string (*y_text)(double)) {
@@ -89,7 +94,7 @@ void Plot::frame(std::string (*x_text)(double), std::string (*y_text)(double)) {
     }
   }
   body_ += std::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                       (left_ + width_ - kRight) / 2, height_ - 8, escape_html(x_.label));
+                       (left_ + width_ - right_) / 2, height_ - 8, escape_html(x_.label));
   if (!y_.label.empty()) {
     body_ += std::format(
         "<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",

@@ -207,19 +207,19 @@ Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t byt
                                         double cache_bytes, bool twice) const {
   WGK_ASSIGN(const auto plan,
              twice ? twice_plan(reads, writes, bytes) : streams_plan(reads, writes, bytes));
-  return cold_rotation(plan, cache_bytes);
+  return rotation_of(plan, cache_bytes);
 }
 
 Result<Rotation> Timer::sums_rotation(int reads, int writes, const SumShape& shape,
                                       double cache_bytes) const {
   WGK_ASSIGN(const auto plan, sums_plan(reads, writes, shape));
-  return cold_rotation(plan, cache_bytes);
+  return rotation_of(plan, cache_bytes);
 }
 
-Result<Rotation> Timer::cold_rotation(const std::shared_ptr<const Plan>& plan,
-                                      double cache_bytes) const {
-  WGK_ASSIGN(Rotation rotation,
-             bind_sets(context_, plan, cold_sets(*plan, cache_bytes, kArenaBytes)));
+Result<Rotation> Timer::rotation_of(const std::shared_ptr<const Plan>& plan,
+                                    double cache_bytes) const {
+  const std::size_t sets = cache_bytes > 0 ? cold_sets(*plan, cache_bytes, kArenaBytes) : 1;
+  WGK_ASSIGN(Rotation rotation, bind_sets(context_, plan, sets));
   WGK_TRY(fill_inputs(context_, rotation));
   return rotation;
 }

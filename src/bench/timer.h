@@ -60,11 +60,12 @@ class Timer {
   // Reads and writes that many buffers of `bytes` each, cold: the floor of a kernel with these
   // streams. Seconds per call.
   Result<Timing> stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes);
+  // One set of buffers with `cache_bytes` 0, here and below.
   // The calls of stream_floor, for interleaving with others; with `twice`, of two dispatches.
   Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes,
                                    bool twice = false) const;
 
-  // The calls of sums_plan, cold.
+  // The calls of sums_plan.
   Result<Rotation> sums_rotation(int reads, int writes, const SumShape& shape,
                                  double cache_bytes) const;
 
@@ -82,7 +83,7 @@ class Timer {
   Result<double> time(const Rotation& rotation, std::uint32_t repetitions,
                       std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
-  Result<Rotation> cold_rotation(const std::shared_ptr<const Plan>& plan, double cache_bytes) const;
+  Result<Rotation> rotation_of(const std::shared_ptr<const Plan>& plan, double cache_bytes) const;
   Status prepare_guard();
   Result<std::vector<Timing>> measure_once(std::span<const Rotation> rotations);
 
