@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/compile_check.h"
 
+#include <chrono>
 #include <format>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@ Result<CompileChecker> CompileChecker::make(const DeviceCaps& profile) {
   if (!instance) return std::unexpected(std::move(instance.error()));
   DeviceOptions options;
   options.exactly = profile;
+  // A software device on a busy machine may need minutes for a long text; nothing here can hang.
+  options.timeout = std::chrono::minutes(10);
   std::string reasons;
   for (const char* backend : {"null", ""}) {
     auto adapters = (*instance)->adapters(backend);

@@ -102,6 +102,14 @@ test_inside_its_own_shell() {
   contains "what it was built with" "libwebgpu-dawn-dev" "$(cat build/release/.environment)"
 }
 
+test_warnings_are_errors_in_every_preset() {
+  small_project
+  echo 'message(STATUS "errors: ${WGK_WARNINGS_AS_ERRORS}")' >>CMakeLists.txt
+  for preset in dev release asan tsan; do
+    contains "$preset" "errors: ON" "$("$DEV" shell -c 'cmake --preset "$1"' _ "$preset")"
+  done
+}
+
 test_overhead_of_wgk() {
   small_project
   ./dev wgk >/dev/null 2>&1
