@@ -47,7 +47,7 @@ stage_interop() { inside build/release/wgk_interop tests/interop; }
 
 # Every package is in order; the row norm and the group norm pass every case on every variant that accepts it, sparse
 # attention on the selected one. Where PyTorch is installed, it recomputes its numbers. With --full, sparse attention runs on
-# every variant too, and so does the full product of each generator's options.
+# every variant too, and so does the full product of each generator's options. A few random calls of each; more with --full.
 stage_packages() {
   local package rc=0
   for package in "$REPO"/kernels/com.*; do inside build/release/wgk check "$package" || rc=1; done
@@ -57,13 +57,28 @@ stage_packages() {
   inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --all-variants || rc=1
   part PyTorch inside python3 tools/cases/skip_group_norm_pytorch.py --check || rc=1
   inside build/release/wgk test kernels/com.microsoft.SparseAttention || rc=1
+  random_calls SkipSimplifiedLayerNormalization 1 40 || rc=1
+  random_calls SkipGroupNorm 1 10 || rc=1
+  random_calls SparseAttention 1 12 || rc=1
   if [ "$WGK_TEST_FULL" = 1 ]; then
     inside build/release/wgk test kernels/com.microsoft.SparseAttention --all-variants || rc=1
     full_product skip_simplified_layer_normalization SkipSimplifiedLayerNormalization || rc=1
     full_product skip_group_norm SkipGroupNorm || rc=1
     full_product sparse_attention SparseAttention || rc=1
+    for package in SkipSimplifiedLayerNormalization SkipGroupNorm SparseAttention; do
+      random_calls "$package" 2 300 --all-variants || rc=1
+    done
   fi
   return "$rc"
+}
+
+# random_calls OPERATOR SEED COUNT [ARGS]: small random legal calls, always the same ones.
+random_calls() {
+  local operator=$1 seed=$2 count=$3 cases=build/test/random_$1_$2.json
+  shift 3
+  say "$count random calls of $operator, seed $seed"
+  inside python3 tools/cases/random_cases.py "$operator" --seed "$seed" --count "$count" --limit 2048 >"$REPO/$cases" &&
+    inside build/release/wgk test "kernels/com.microsoft.$operator" --cases "$cases" "$@"
 }
 
 # full_product GENERATOR OPERATOR: every combination of the options of tools/cases/GENERATOR.py, on every variant. A run that was
