@@ -21,9 +21,9 @@ nav a { color: var(--a); margin-right: 1.2rem; text-decoration: none; } nav a:ho
 .cards li { background: var(--card); border-radius: .5rem; padding: .7rem .9rem; } .cards b { display: block; font-size: 1.25rem; font-variant-numeric: tabular-nums; }
 .cards span, .note { color: var(--soft); font-size: .88rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .88rem; width: 100%; }
-th { color: var(--soft); font-weight: 600; } th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; } th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, .facts td { text-align: left; } .facts td + td { white-space: normal; overflow-wrap: anywhere; } tr:hover td { background: var(--card); }
-.bar { width: 11rem; min-width: 11rem; } .bar div { position: relative; height: .8rem; background: linear-gradient(to right, transparent calc(var(--full) - 1px), var(--soft) 0, var(--soft) var(--full), transparent 0); }
+.bar { width: 9rem; min-width: 9rem; } .bar div { position: relative; height: .8rem; background: linear-gradient(to right, transparent calc(var(--full) - 1px), var(--soft) 0, var(--soft) var(--full), transparent 0); }
 .bar i { display: block; height: 100%; border-radius: 0 .2rem .2rem 0; background: var(--a); opacity: .85; } .hotbar i { background: var(--b); } .floor td { color: var(--soft); } .floor i { opacity: .35; }
 .failed { color: var(--b); text-align: left; white-space: normal; }
 svg { max-width: 100%; height: auto; font: 12px system-ui, sans-serif; } svg text { fill: var(--ink); } svg .soft { fill: var(--soft); }
@@ -79,11 +79,13 @@ std::string roofline(const Report& report) {
 }
 
 // Each row a case, its dot the ratio, its bar the 10-90 % range; the line at 1 and the geometric
-// mean. Cold and hot figures are never put into one mean.
-std::string ratios(const Report& report, bool cold) {
+// mean. Cold and hot figures are never put into one mean, nor contenders and
+// floors.
+std::string ratios(const Report& report, bool cold, bool floors) {
   std::vector<Comparison> sorted;
-  std::ranges::copy_if(report.comparisons, std::back_inserter(sorted),
-                       [&](const Comparison& c) { return c.cold == cold; });
+  std::ranges::copy_if(report.comparisons, std::back_inserter(sorted), [&](const Comparison& c) {
+    return c.cold == cold && c.b.starts_with("floor ") == floors;
+  });
   if (sorted.empty()) return {};
   std::ranges::sort(sorted, {}, [](const Comparison& c) { return c.ratio.median; });
   Axis x{0.9, 1.1, true, "time of the first over time of the second (log axis)"};
@@ -108,7 +110,9 @@ std::string ratios(const Report& report, bool cold) {
     plot.text(x.high, row, std::format(" {:.3f}", c.ratio.median), "start");
     row += 1;
   }
-  return std::format("<h3>{} buffers</h3>\n", cold ? "Cold" : "Hot") + plot.svg("Ratios per case") +
+  return std::format("<h3>{} buffers{}</h3>\n", cold ? "Cold" : "Hot",
+                     floors ? ", over kernels that only stream" : "") +
+         plot.svg("Ratios per case") +
          std::format(
              "<p class=\"note\">Geometric mean {:.3f} over {} {}. Bars: 10 to 90 % of the "
              "interleaved pairs.</p>\n",
@@ -163,11 +167,13 @@ std::string measurements_table(const Report& report, bool cold) {
   std::string html =
       std::format("<h3>{} buffers</h3>\n<div class=\"scroll\"><table>\n", cold ? "Cold" : "Hot") +
       cells("th", {"case", "variant", "median", "10-90 %", "bytes/s", "FLOP/s",
-                   "speed; mark: copying", "", "samples", "outliers", "error / tolerance"});
+                   "speed; mark: copying", "", "n", "outliers", "error"});
   for (const Measurement& m : report.measurements) {
     if (m.cold == cold) html += measurement_row(m, copy, widest);
   }
-  return html + "</table></div>\n";
+  return html +
+         "</table></div>\n<p class=\"note\">n: samples. Error: the largest of the check "
+         "before timing, in units of the tolerance; a wrong result is not timed.</p>\n";
 }
 
 std::string host_table(const Report& report) {
@@ -255,7 +261,8 @@ std::string to_html(const Report& report) {
   html += "<h2 id=\"cases\">Cases</h2>\n" + measurements_table(report, true) +
           measurements_table(report, false);
   if (!report.comparisons.empty())
-    html += "<h2 id=\"ratios\">Ratios</h2>\n" + ratios(report, true) + ratios(report, false);
+    html += "<h2 id=\"ratios\">Ratios</h2>\n" + ratios(report, true, false) +
+            ratios(report, true, true) + ratios(report, false, false) + ratios(report, false, true);
   html += "<h2 id=\"roofline\">Roofline</h2>\n" + roofline(report) + host_table(report);
   html += "<h2 id=\"device\">Device and versions</h2>\n" + context_table(c);
   return html + "</body></html>\n";
