@@ -110,6 +110,14 @@ test_overhead() {
   adds_little "entering" "$DEV" shell -c :
 }
 
+test_help() {
+  local command
+  for command in help -h --help 'build -h' 'bundle --help' 'fmt -h' 'fuzz -h' 'help run' 'interop -h' 'lint -h' 'test --help'; do
+    # shellcheck disable=SC2086 # words
+    contains "$command" "usage: ./dev COMMAND" "$(WGK_DEV_MODE=none "$DEV" $command)"
+  done
+}
+
 test_wrong_command() {
   local rc=0 text
   text=$("$DEV" nonsense 2>&1) || rc=$?
