@@ -17,6 +17,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 import sys
 
 import ratio_plot
@@ -43,12 +44,14 @@ class Machine:
 
     def __init__(self, name):
         self.name = name
-        self.safe, self.trusted, self.peers, self.host, self.notes = [], [], [], None, ""
+        self.safe, self.trusted, self.peers, self.turns, self.host, self.notes = [], [], [], [], None, ""
         self.ratios = []   # (case, best peer, its time over ours), of all packages
 
     def add(self, report):
         if report.get("kind") == "host":
             self.host = report
+        elif report.get("kind") == "turns":
+            self.turns.append(report)
         elif "mode" not in report["context"]:
             self.peers.append(report)
         elif report["context"]["mode"] == "trusted":
@@ -128,6 +131,8 @@ def has_sums(name):
 
 
 WEBGPU = "ONNX Runtime WebGPU"
+WEBGPU_GOAL = 10     # times, on a GPU
+TURNS_GOALS = {"com.microsoft.SkipSimplifiedLayerNormalization": 20, "com.microsoft.SkipGroupNorm": 8}     # times, by geometric mean, on llvmpipe
 
 
 class Ratios:
@@ -135,7 +140,7 @@ class Ratios:
 
     def __init__(self):
         self.by_peer, self.at_floor = collections.OrderedDict(), collections.OrderedDict()
-        self.best, self.best_names, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows = [], [], [], [], []
+        self.best, self.best_names, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows, self.webgpu_rows = [], [], [], [], [], []
 
     def add(self, case, seconds, gap, theirs, floor=None):
         ratios, without = [], []
@@ -143,6 +148,8 @@ class Ratios:
         webgpu = [e for n, e in theirs.items() if n.startswith(WEBGPU) and timed(e)]
         if webgpu:
             theirs[f"{WEBGPU}, least of its timings"] = min(webgpu, key=lambda e: e["seconds"]["median"])
+            if floor:
+                self.webgpu_rows.append((case, seconds, theirs[f"{WEBGPU}, least of its timings"]["seconds"]["median"], floor))
         for name, entry in theirs.items():
             if not timed(entry) or is_floor(name):
                 continue
@@ -185,6 +192,22 @@ class Ratios:
                 yield f"- torch.compile, from 512 rows up{title}: {self.text(large)}"
         yield ""
         yield from self.gap_lines()
+        yield from self.webgpu_lines()
+
+    def webgpu_lines(self):
+        """Case by case what is left to win against the WebGPU peer: a kernel that only streams the case's bytes is so many times faster, no more."""
+        if not self.webgpu_rows:
+            return
+        yield (f"Against {WEBGPU} (the least of its timings), goal {WEBGPU_GOAL} times. The floor is a kernel that only reads and writes the case's tensors, on this device in the same "
+               "run as ours: nothing with these streams is faster, so where it stays below the goal the goal is out of reach.\n")
+        yield "| case | ours, us | theirs, us | theirs / ours | floor, us | theirs / floor | |\n|" + " --- |" * 7
+        rows = self.webgpu_rows
+        for case, ours, theirs, floor in rows:
+            yield (f"| {case} | {microseconds(ours)} | {microseconds(theirs)} | {theirs / ours:.2f} | {microseconds(floor)} | {theirs / floor:.2f} | "
+                   f"{verdict(theirs / ours, theirs / floor, WEBGPU_GOAL)} |")
+        ours, floors = (geometric_mean([row[2] / row[side] for row in rows]) for side in (1, 3))
+        yield f"| geometric mean | | | {ours:.2f} | | {floors:.2f} | {verdict(ours, floors, WEBGPU_GOAL)} |"
+        yield ""
 
     def gap_lines(self):
         """The arithmetic behind the two figures against torch.compile, case by case."""
@@ -200,6 +223,10 @@ class Ratios:
             yield (f"| {case} | {microseconds(seconds)} | {microseconds(peer)} | {peer / seconds:.3f} | {microseconds(seconds)} - {microseconds(gap)} = {microseconds(a)} | "
                    f"{microseconds(peer)} - {microseconds(node)} = {microseconds(b)} | {b / a:.3f} | {why} |")
         yield ""
+
+
+def verdict(ratio, at_floor, goal):
+    return "reached" if ratio >= goal else "out of reach" if at_floor < goal else "missed"
 
 
 ROWS = re.compile(r"(\d+)x\d+_")
@@ -251,6 +278,33 @@ def package_section(machine, package):
         yield "<details><summary>Not measured</summary>\n"
         yield from (f"- {line}" for line in refused)
         yield "\n</details>\n"
+
+
+def turns_section(machine):
+    """Files of benchmarks/peers/turns.py: ours and a peer in turns, case by case."""
+    for report in machine.turns:
+        c = report["context"]
+        versions = ", ".join(f"{name} {version}" for name, version in c["versions"].items() if version != "missing")
+        yield f"### In turns with {c['peer']}\n"
+        yield (f"{c['date'][:10]}, {c['adapter']} ({c['driver']}), {c['mode']} mode, wgkernels {c['library_version']}; {versions}. {c['rounds']} rounds of every case, ours and the peer one "
+               f"after the other, with one set of buffers on both sides; ours by {c['clock']}, theirs by {c['peer_clock']}. The ratio is the median of the rounds, its range their least and "
+               f"most. The floor is a kernel that only reads and writes the case's tensors, timed between our samples.{' ' + c['note'] if c.get('note') else ''}\n")
+        rows = sorted((row for row in report["rows"] if "error" not in row), key=lambda row: size_order(row["case"]))
+        goal = TURNS_GOALS.get(rows[0]["package"], 0) if rows else 0
+        yield "| case | ours, us | theirs, us | theirs / ours | least - most | floor, us | theirs / floor |\n|" + " --- |" * 7
+        means = []
+        for row in rows:
+            each, least = ([t / s for t, s in zip(row["theirs"], row[side])] for side in ("ours", "floor"))
+            means.append((statistics.median(each), statistics.median(least)))
+            ours, theirs, floor = (microseconds(statistics.median(row[side])) for side in ("ours", "theirs", "floor"))
+            yield f"| {row['case']} | {ours} | {theirs} | {means[-1][0]:.2f} | {min(each):.2f} - {max(each):.2f} | {floor} | {means[-1][1]:.2f} |"
+        ratio, at_floor = (geometric_mean(values) for values in zip(*means))
+        yield f"| geometric mean{f', goal {goal}: {verdict(ratio, at_floor, goal)}' if goal else ''} | | | {ratio:.2f} | | | {at_floor:.2f} |"
+        yield ""
+        failed = [row for row in report["rows"] if "error" in row]
+        yield from (f"- {row['case']}: {row['error']}" for row in failed)
+        if failed:
+            yield ""
 
 
 def calls_section(machine):
@@ -407,6 +461,7 @@ def machine_section(machine, with_picture):
         yield machine.notes
     for package in machine.packages():
         yield from package_section(machine, package)
+    yield from turns_section(machine)
     yield from calls_section(machine)
     yield from trusted_section(machine)
     yield from comparisons_section(machine)

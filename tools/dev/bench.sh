@@ -5,12 +5,17 @@
 BASELINES=benchmarks/baselines
 
 # Times the cases of packages; without arguments those of the row norm. `--check`: all packages against the baseline of the
-# device's kind. `peers`: see cmd_peers.
+# device's kind. `peers`, `turns`: see below.
 cmd_bench() {
   case ${1:-} in
     peers)
       shift
       cmd_peers "$@"
+      return
+      ;;
+    turns)
+      shift
+      cmd_turns "$@"
       return
       ;;
     --check | --save-baseline)
@@ -79,12 +84,47 @@ cmd_peers() {
   inside python3 benchmarks/report.py "$out"/machine.*.json
 }
 
+turns_help() {
+  cat <<'EOF'
+usage: ./dev bench turns OUT.json [OPTIONS...]
+
+Times the row norm's cases for CPUs with the program and with ONNX Runtime WebGPU in turns, case by case, and writes OUT.json, from which
+benchmarks/report.py makes a table; OPTIONS are those of benchmarks/peers/turns.py (--rounds, --case, --note). Takes about ten minutes; both
+sides use all cores, so let nothing else run. Figures for the repository:
+  ./dev bench turns benchmarks/results/llvmpipe.turns-ssln.json && benchmarks/report.py
+EOF
+}
+
+# Ours and a peer in turns: ratios that a change of the machine's speed between two runs cannot spoil.
+cmd_turns() {
+  local python out
+  case ${1:-} in
+    -h | --help)
+      turns_help
+      return
+      ;;
+    '' | -*) usage_error "bench turns: the first argument is the file to write" ;;
+  esac
+  out=$(readlink -f "$1") || die "there is no folder for $1"
+  shift
+  need peers
+  build release wgk || die "the program could not be built"
+  python=$(peer_python onnxruntime-webgpu)
+  ensure_venv "${python%/bin/python3}" onnxruntime-webgpu || die "onnxruntime-webgpu could not be installed"
+  inside env PYTHONDONTWRITEBYTECODE=1 "$python" benchmarks/peers/turns.py "$RUN_PACKAGE" --tag cpu --wgk build/release/wgk --out "$out" "$@"
+}
+
+# The Python of the virtual environment that holds a wheel.
+peer_python() {
+  echo "$(cache_dir)/peers-$(environment_name | tr -c 'a-zA-Z0-9\n' -)-$1/bin/python3"
+}
+
 # measure_peer OUT TAG PEER WHEEL PACKAGE...: in a virtual environment of its own; with no WHEEL, in the system's Python.
 measure_peer() {
   local out=$1 tag=$2 peer=$3 wheel=$4 python=python3
   shift 4
   if [ -n "$wheel" ]; then
-    python=$(cache_dir)/peers-$(environment_name | tr -c 'a-zA-Z0-9\n' -)-$wheel/bin/python3
+    python=$(peer_python "$wheel")
     ensure_venv "${python%/bin/python3}" "$wheel" || {
       warn "$wheel could not be installed; its figures are missing"
       return 0
