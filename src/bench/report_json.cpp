@@ -90,15 +90,22 @@ Json context_json(const Context& c) {
 
 Json measurement_json(const Measurement& m, const Context& context) {
   Json::Array tags(m.tags.begin(), m.tags.end());
+  // The first ten names are Google Benchmark's, whose tools want a cpu_time too; it is not measured.
   Json json = Json::object({{"name", m.full_name()},
+                            {"run_name", m.full_name()},
+                            {"run_type", "iteration"},
+                            {"repetitions", 1},
+                            {"repetition_index", 0},
+                            {"threads", 1},
+                            {"iterations", m.seconds.samples},
+                            {"real_time", m.seconds.median * 1e6},
+                            {"cpu_time", 0},
+                            {"time_unit", "us"},
                             {"package", m.package},
                             {"case", m.name},
                             {"variant", m.variant},
                             {"tags", std::move(tags)},
                             {"cold", m.cold},
-                            {"iterations", m.seconds.samples},
-                            {"real_time", m.seconds.median * 1e6},
-                            {"time_unit", "us"},
                             {"seconds", summary_json(m.seconds)},
                             {"dispatches", m.dispatches},
                             {"bytes", m.bytes},

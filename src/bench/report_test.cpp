@@ -61,6 +61,10 @@ TEST(Report, JsonHasTheFormOfGoogleBenchmark) {
   EXPECT_EQ(*first.find("name")->if_string(), "a.B/big/plain/cold");
   EXPECT_DOUBLE_EQ(*first.find("real_time")->if_number(), 11);
   EXPECT_EQ(*first.find("time_unit")->if_string(), "us");
+  for (const char* name : {"run_name", "run_type", "repetitions", "repetition_index", "threads",
+                           "iterations", "cpu_time"}) {
+    EXPECT_NE(first.find(name), nullptr) << name;
+  }
   EXPECT_DOUBLE_EQ(*first.find("fraction_of_copy")->if_number(), 0.5);
   EXPECT_EQ(*json.find("benchmarks")->if_array()->at(1).find("error_message")->if_string(),
             "wrong result");
