@@ -18,6 +18,11 @@ cmd_bench() {
       cmd_turns "$@"
       return
       ;;
+    figures)
+      shift
+      cmd_figures "$@"
+      return
+      ;;
     --check | --save-baseline)
       local option=$1
       shift
@@ -112,6 +117,20 @@ cmd_turns() {
   python=$(peer_python onnxruntime-webgpu)
   ensure_venv "${python%/bin/python3}" onnxruntime-webgpu || die "onnxruntime-webgpu could not be installed"
   inside env PYTHONDONTWRITEBYTECODE=1 "$python" benchmarks/peers/turns.py "$RUN_PACKAGE" --tag cpu --wgk build/release/wgk --out "$out" "$@"
+}
+
+# All that the repository says of the row norm on a software adapter, measured anew: cold and hot, in both modes, with floors and host
+# costs; in turns with the peer; the baseline; the report. Nothing else may run meanwhile.
+cmd_figures() {
+  [ $# -le 1 ] && [[ "${1:-5}" =~ ^[0-9]+$ ]] || usage_error "usage: ./dev bench figures [ROUNDS]"
+  local results=$REPO/benchmarks/results
+  need peers
+  build release wgk || die "the program could not be built"
+  inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --hot --floor --host --both-modes "--json=$results/llvmpipe.ours-ssln.json" ||
+    die "not every case could be timed"
+  cmd_turns "$results/llvmpipe.turns-ssln.json" --rounds "${1:-5}"
+  inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --save-baseline "$BASELINES"
+  inside python3 benchmarks/report.py
 }
 
 # The Python of the virtual environment that holds a wheel.
