@@ -90,7 +90,8 @@ Json context_json(const Context& c) {
 
 Json measurement_json(const Measurement& m, const Context& context) {
   Json::Array tags(m.tags.begin(), m.tags.end());
-  // The first ten names are Google Benchmark's, whose tools want a cpu_time too; it is not measured.
+  // The first ten names are Google Benchmark's, whose tools want a cpu_time too; it is not
+  // measured.
   Json json = Json::object({{"name", m.full_name()},
                             {"run_name", m.full_name()},
                             {"run_type", "iteration"},
