@@ -16,10 +16,11 @@
  * smaller than its first release, or one with non-zero fields that the library does not know is
  * "usage/struct"; functions fill as much of a struct as the caller has room for.
  *
- * wgk_host_tensor, wgk_tensor_form, wgk_input, wgk_output, wgk_signature_input and wgk_named_tensor
- * have neither, because they stand in arrays and behind pointers of other structs, where a size per
- * element would have to be checked at every call. They are frozen: they never grow, and what a
- * later release wants to say beside them comes as a new struct with functions of its own.
+ * wgk_host_tensor, wgk_tensor_form, wgk_input, wgk_output, wgk_signature_input, wgk_named_tensor,
+ * wgk_tensor_desc and wgk_output_desc have neither, because they stand in arrays and behind
+ * pointers of other structs, where a size per element would have to be checked at every call. They
+ * are frozen: they never grow, and what a later release wants to say beside them comes as a new
+ * struct with functions of its own.
  */
 #ifndef WGK_H_
 #define WGK_H_
@@ -84,6 +85,7 @@ typedef struct wgk_bound wgk_bound;
 typedef struct wgk_arena wgk_arena;
 typedef struct wgk_future wgk_future;
 typedef struct wgk_device_needs wgk_device_needs;
+typedef struct wgk_planner wgk_planner;
 
 /* ---- errors and strings ---- */
 
@@ -438,12 +440,80 @@ WGK_API wgk_status wgk_runtime_prewarm(const wgk_runtime* runtime, const wgk_ker
                                        wgk_future** future, wgk_error** error);
 WGK_API wgk_status wgk_runtime_prewarm_remembered(const wgk_runtime* runtime, wgk_future** future,
                                                   wgk_error** error);
-/* The same without a device, with the planner's usual limits (only C++ has wgk::Planner, which
- * bends them); `caps` is a capability profile as JSON, or null for the default device. */
+/* The same without a device; `caps` is a capability profile as JSON, or null for the default
+ * device. */
 WGK_API wgk_status wgk_package_plan(const wgk_package* package, const wgk_signature* signature,
                                     const char* caps, char** json, wgk_error** error);
 WGK_API wgk_status wgk_package_explain(const wgk_package* package, const wgk_signature* signature,
                                        const char* caps, char** json, wgk_error** error);
+
+/* ---- planners ---- */
+
+typedef struct wgk_plan_options {
+  size_t struct_size;
+  uint32_t version;       /* 1 */
+  bool no_check_bindings; /* plan also what the device would refuse to bind */
+  const char* limits;     /* what one plan may cost, as in wgk_package_open_within; null: what the
+                             package was opened with */
+  /* Whether the text of a template is known at selection; null: all are. Kept as long as the
+   * planner. */
+  bool (*template_at_hand)(const char* path, void* user);
+  void* template_user;
+} wgk_plan_options;
+#define WGK_PLAN_OPTIONS_INIT {sizeof(wgk_plan_options), 1, false, NULL, NULL, NULL}
+
+/* A tensor as planning sees it: no buffer, no values but those of `host_data`. Frozen. */
+typedef struct wgk_tensor_desc {
+  const char* name; /* bind key or upstream name; null for a destination */
+  const int64_t* shape;
+  size_t rank;
+  wgk_dtype dtype;      /* or WGK_DTYPE_DEFAULT: taken from the port */
+  wgk_dtype storage;    /* on the device, where it differs; else WGK_DTYPE_DEFAULT */
+  wgk_dtype host_array; /* of the array that host data came from, where it differs */
+  bool packed;
+  bool on_device;
+  bool has_range; /* the next three say where it lies; `size` 0: exactly the tensor */
+  uint64_t buffer, offset, size;
+  const void* host_data; /* for narrowing and the contract's value rules; never decides what is
+                            planned */
+  size_t host_size;
+} wgk_tensor_desc;
+
+/* Frozen. */
+typedef struct wgk_output_desc {
+  const char* name;
+  const int64_t* shape; /* where it cannot be inferred; else null */
+  size_t rank;
+  wgk_dtype dtype;                    /* or WGK_DTYPE_DEFAULT */
+  const wgk_tensor_desc* destination; /* or null */
+} wgk_output_desc;
+
+typedef struct wgk_request {
+  size_t struct_size;
+  uint32_t version; /* 1 */
+  uint32_t reserved;
+  const wgk_tensor_desc* inputs;
+  size_t input_count;
+  const wgk_output_desc* outputs;
+  size_t output_count;
+  const char* attrs; /* JSON objects, or null */
+  const char* args;
+  const char* tunables;
+  const char* variant;
+} wgk_request;
+#define WGK_REQUEST_INIT {sizeof(wgk_request), 1, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL}
+
+/* The planner of one package on one device (`caps` as above): remembers what it has planned. */
+WGK_API wgk_status wgk_planner_create(const wgk_package* package, const char* caps,
+                                      const wgk_plan_options* options, wgk_planner** planner,
+                                      wgk_error** error);
+/* {"package", "caps"} */
+WGK_API wgk_status wgk_planner_info(const wgk_planner* planner, char** json, wgk_error** error);
+WGK_API wgk_status wgk_planner_plan(const wgk_planner* planner, const wgk_request* request,
+                                    char** json, wgk_error** error);
+WGK_API wgk_status wgk_planner_explain(const wgk_planner* planner, const wgk_request* request,
+                                       char** json, wgk_error** error);
+WGK_API void wgk_planner_free(wgk_planner* planner);
 
 /* ---- results ---- */
 

@@ -41,6 +41,7 @@ class Future {
   // Runtime handle keeps the runtime until somebody polls.)
   void then(std::function<void(Result<T>)> callback) {
     if (!state_) return;
+    if (!callback) callback = [](Result<T>) {};
     called_back_ = state_;
     std::exchange(state_, nullptr)->then(std::move(callback));
   }

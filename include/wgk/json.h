@@ -23,6 +23,13 @@ class Json {
   using Object = std::vector<Member>;
 
   Json() = default;
+  // Copies the value first and moves it in: where memory runs out in between, the copy of a
+  // std::variant (libstdc++ 16) destroys an alternative that it never made.
+  Json(const Json& other);
+  Json& operator=(const Json& other) { return *this = Json(other); }
+  Json(Json&&) noexcept = default;
+  Json& operator=(Json&&) noexcept = default;
+  ~Json() = default;
   Json(std::nullptr_t) {}
   Json(bool value) : data_(value) {}
   template <class N>

@@ -102,8 +102,8 @@ struct Prewarm {
   Signature signature;
 };
 
-// A cheap handle; copies share. Every const member may be called from any thread; on a device
-// without Dawn's implicit synchronization, by one thread at a time.
+// A cheap handle; copies share. Every const member may be called from any thread; a caller's own
+// calls on a device without Dawn's implicit synchronization must not meet them on another thread.
 class Runtime {
  public:
   // Makes a device. Errors: "device/none" and others of area device.

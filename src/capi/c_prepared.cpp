@@ -252,6 +252,16 @@ wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, voi
   return guarded(error, [&]() -> Status {
     if (auto status = check(future); !status) return status;
     if (callback == nullptr) return failure("usage/arguments", "no callback was given");
+    const bool waiting = std::visit(
+        [](const auto& pending) {
+          if constexpr (requires { static_cast<bool>(pending); })
+            return static_cast<bool>(pending);
+          else
+            return true;
+        },
+        future->pending);
+    if (!waiting)
+      return failure("usage/future", "the future has its result, was cancelled or has a callback");
     std::visit(
         [&](auto& pending) {
           pending.then([future, callback, user](auto result) {

@@ -78,13 +78,6 @@ std::string_view kind_name(DeviceNeed::Kind kind) {
   }
 }
 
-Result<DeviceCaps> parse_caps(const char* caps) {
-  if (caps == nullptr) return DeviceCaps::defaults();
-  auto values = parse_values(caps, "caps");
-  if (!values) return std::unexpected(std::move(values.error()));
-  return DeviceCaps::from_json(Json(Json::Object(std::move(*values))));
-}
-
 }  // namespace
 
 Json wgk::capi::info_of(const Package& package) {

@@ -30,7 +30,8 @@ constexpr std::array<std::pair<std::string_view, wgk_status>, 11> kAreas = {{
 static_assert(sizeof(void*) != 8 ||
               (sizeof(wgk_host_tensor) == 48 && sizeof(wgk_tensor_form) == 8 &&
                sizeof(wgk_input) == 24 && sizeof(wgk_output) == 40 &&
-               sizeof(wgk_signature_input) == 48 && sizeof(wgk_named_tensor) == 16));
+               sizeof(wgk_signature_input) == 48 && sizeof(wgk_named_tensor) == 16 &&
+               sizeof(wgk_tensor_desc) == 80 && sizeof(wgk_output_desc) == 40));
 
 constexpr std::array kDTypes = {DType::f32, DType::f16, DType::i8,  DType::i16,    DType::i32,
                                 DType::i64, DType::u8,  DType::u32, DType::boolean};
@@ -58,17 +59,10 @@ Result<std::vector<Output>> parse_outputs(const wgk_output* outputs, std::size_t
 // The parts that calls and signatures have in common.
 template <class To, class From>
 Status parse_common(const From& from, To& to) {
-  for (const auto& [text, values, what] :
-       {std::tuple{from.attrs, &to.attrs, "attrs"}, std::tuple{from.args, &to.args, "args"},
-        std::tuple{from.tunables, &to.tunables, "tunables"}}) {
-    auto parsed = parse_values(text, what);
-    if (!parsed) return std::unexpected(std::move(parsed.error()));
-    *values = std::move(*parsed);
-  }
+  if (auto status = parse_values_of(from, to); !status) return status;
   auto outputs = parse_outputs(from.outputs, from.output_count);
   if (!outputs) return std::unexpected(std::move(outputs.error()));
   to.outputs = std::move(*outputs);
-  if (from.variant != nullptr) to.variant = from.variant;
   return {};
 }
 
@@ -264,6 +258,13 @@ Result<Signature> parse_signature(const wgk_signature* signature) {
         {input.name, *dtype, std::move(*shape), input.packed, *storage, input.buffer});
   }
   return parsed;
+}
+
+Result<DeviceCaps> parse_caps(const char* caps) {
+  if (caps == nullptr) return DeviceCaps::defaults();
+  auto values = parse_values(caps, "caps");
+  if (!values) return std::unexpected(std::move(values.error()));
+  return DeviceCaps::from_json(Json(Json::Object(std::move(*values))));
 }
 
 std::optional<std::chrono::nanoseconds> parse_timeout(std::uint64_t nanoseconds) {

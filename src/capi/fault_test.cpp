@@ -2,7 +2,9 @@
 // Every WebGPU call behind the C API is made to fail once: a status and an error come back, and
 // nothing is left behind.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,11 +13,13 @@
 #include "capi/test_support.h"
 #include "gpu/count_support.h"
 #include "gpu/fault_support.h"
+#include "gpu/null_host_support.h"
 
 namespace wgk::capi {
 namespace {
 
 using gpu::testing::faults;
+using gpu::testing::NullHost;
 
 const gpu::Procs& faulty() {
   static const gpu::Procs kProcs = gpu::testing::faulty_procs(gpu::testing::counting_procs());
@@ -41,9 +45,10 @@ struct Made {
   wgk_tensor *x = nullptr, *gamma = nullptr, *y = nullptr;
   wgk_prepared* prepared = nullptr;
   wgk_bound* bound = nullptr;
-  wgk_future *warm = nullptr, *run = nullptr;
+  wgk_future *warm = nullptr, *remembered = nullptr, *run = nullptr;
   ~Made() {
     wgk_future_free(run);
+    wgk_future_free(remembered);
     wgk_future_free(warm);
     wgk_bound_free(bound);
     wgk_prepared_free(prepared);
@@ -55,11 +60,27 @@ struct Made {
   }
 };
 
-wgk_status whole_way(const wgk_package* package, wgk_error** error) {
-  Made made;
+struct Setting {
+  const wgk_package* package = nullptr;
+  NullHost* host = nullptr;  // adopted where given
+  std::string cache;
+};
+
+wgk_status open(const Setting& setting, Made& made, wgk_error** error) {
   wgk_runtime_options options = WGK_RUNTIME_OPTIONS_INIT;
-  options.backend = "null";
   options.get_proc_address = reinterpret_cast<wgk_proc>(look_up);
+  options.cache_folder = setting.cache.c_str();
+  if (setting.host == nullptr) {
+    options.backend = "null";
+    return wgk_runtime_create(&options, &made.runtime, error);
+  }
+  options.device = setting.host->device;
+  options.timed_wait = true;
+  return wgk_runtime_adopt(&options, &made.runtime, error);
+}
+
+wgk_status whole_way(const Setting& setting, wgk_error** error) {
+  Made made;
   const std::vector<float> ones(16, 1.0F);
   const std::vector<float> half(8, 0.5F);
   const wgk_host_tensor x = host(ones, kMatrix, 2), gamma = host(half, kRow, 1);
@@ -75,11 +96,16 @@ wgk_status whole_way(const wgk_package* package, wgk_error** error) {
   call.input_count = 3;
 #define WGK_STEP(...) \
   if (const wgk_status status = (__VA_ARGS__); status != WGK_OK) return status
-  WGK_STEP(wgk_runtime_create(&options, &made.runtime, error));
-  WGK_STEP(wgk_kernel_from_package(made.runtime, package, nullptr, &made.kernel, error));
+  WGK_STEP(open(setting, made, error));
+  WGK_STEP(wgk_kernel_from_package(made.runtime, setting.package, nullptr, &made.kernel, error));
   const wgk_signature* calls[] = {&call};
   WGK_STEP(wgk_runtime_prewarm(made.runtime, &made.kernel, calls, 1, &made.warm, error));
   WGK_STEP(wgk_future_wait(made.warm, WGK_TIMEOUT_DEFAULT, error));
+  WGK_STEP(wgk_runtime_prewarm_remembered(made.runtime, &made.remembered, error));
+  WGK_STEP(wgk_future_wait(made.remembered, WGK_TIMEOUT_DEFAULT, error));
+  size_t count = 0;
+  WGK_STEP(wgk_future_take_count(made.remembered, &count, error));
+  if (count == 0) return WGK_ERROR_INTERNAL;
   WGK_STEP(wgk_kernel_call(made.kernel, inputs, 3, &read_back, &made.result, error));
   WGK_STEP(wgk_tensor_upload(made.runtime, &x, nullptr, &made.x, error));
   WGK_STEP(wgk_tensor_upload(made.runtime, &gamma, nullptr, &made.gamma, error));
@@ -97,32 +123,70 @@ wgk_status whole_way(const wgk_package* package, wgk_error** error) {
   return wgk_runtime_wait_idle(made.runtime, WGK_TIMEOUT_DEFAULT, error);
 }
 
-TEST(Faults, EveryCallBehindTheCApiMayFail) {
+class Faults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(wgk_package_open(kPackage, &package, errors.at()), WGK_OK) << errors.text();
+    static_cast<void>(faulty());
+  }
+  void TearDown() override {
+    faults().arm(0);
+    wgk_package_free(package);
+    std::filesystem::remove_all(cache);
+  }
+  void arm(std::uint64_t index, NullHost* host) {
+    std::filesystem::remove_all(cache);
+    faults().arm(index, 1);  // buffers are asked for twice
+    if (host != nullptr) faults().device = host->device;
+  }
+  void sweep(NullHost* host, std::set<std::string>& failed) {
+    const Setting setting{package, host, cache};
+    const gpu::testing::Live before;
+    arm(0, host);
+    ASSERT_EQ(whole_way(setting, errors.at()), WGK_OK) << errors.text();
+    ASSERT_EQ(gpu::testing::Live(), before);
+    const std::uint64_t count = faults().calls;
+    ASSERT_GT(count, 80);
+    for (std::uint64_t index = 1; index <= count && !HasFailure(); ++index) {
+      arm(index, host);
+      const wgk_status status = whole_way(setting, errors.at());
+      const std::string member = faults().failed;
+      if (member.empty()) break;  // fewer calls than without a fault
+      failed.insert(member);
+      if (status == WGK_OK) {  // an adopted device can do without its description
+        EXPECT_TRUE(host != nullptr && member == "device_get_adapter_info") << member;
+      } else if (errors.code() == "usage/device") {  // or its instance cannot be asked for
+        EXPECT_EQ(status, WGK_ERROR_USAGE) << member;
+      } else {
+        EXPECT_EQ(status, WGK_ERROR_DEVICE) << "call " << index << ", " << member;
+        EXPECT_TRUE(errors.code().starts_with("device/")) << member << ": " << errors.text();
+      }
+      EXPECT_EQ(gpu::testing::Live(), before) << "after " << member;
+    }
+    arm(0, host);
+    EXPECT_EQ(whole_way(setting, errors.at()), WGK_OK) << errors.text();
+  }
+
   Errors errors;
   wgk_package* package = nullptr;
-  ASSERT_EQ(wgk_package_open(kPackage, &package, errors.at()), WGK_OK) << errors.text();
-  static_cast<void>(faulty());
-  const gpu::testing::Live before;
-  faults().arm(0);
-  ASSERT_EQ(whole_way(package, errors.at()), WGK_OK) << errors.text();
-  ASSERT_EQ(gpu::testing::Live(), before);
-  const std::uint64_t count = faults().calls;
-  ASSERT_GT(count, 80);
+  std::string cache =
+      (std::filesystem::temp_directory_path() / ("wgk-c-faults-" + std::to_string(::getpid())))
+          .string();
+};
+
+TEST_F(Faults, EveryCallBehindTheCApiMayFail) {
   std::set<std::string> failed;
-  for (std::uint64_t index = 1; index <= count && !HasFailure(); ++index) {
-    faults().arm(index, 1);  // buffers are asked for twice
-    const wgk_status status = whole_way(package, errors.at());
-    const std::string member = faults().failed;
-    if (member.empty()) break;  // fewer calls than without a fault
-    failed.insert(member);
-    EXPECT_EQ(status, WGK_ERROR_DEVICE) << "call " << index << ", " << member;
-    EXPECT_TRUE(errors.code().starts_with("device/")) << member << ": " << errors.text();
-    EXPECT_EQ(gpu::testing::Live(), before) << "after " << member;
-  }
+  sweep(nullptr, failed);
   EXPECT_GT(failed.size(), 20);
-  faults().arm(0);
-  EXPECT_EQ(whole_way(package, errors.at()), WGK_OK) << errors.text();
-  wgk_package_free(package);
+  EXPECT_TRUE(failed.contains("adapter_request_device"));
+}
+
+TEST_F(Faults, EveryCallOnACallersDeviceMayFail) {
+  NullHost host;
+  std::set<std::string> failed;
+  sweep(&host, failed);
+  EXPECT_GT(failed.size(), 18);
+  EXPECT_FALSE(failed.contains("adapter_request_device"));
 }
 
 }  // namespace

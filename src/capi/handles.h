@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,6 +51,10 @@ struct wgk_arena {
 };
 struct wgk_device_needs {
   wgk::DeviceNeeds value;
+};
+struct wgk_planner {
+  wgk::Package package;
+  wgk::Planner value;
 };
 struct wgk_future {
   using Pending = std::variant<wgk::Future<wgk::CallResult>, wgk::Future<wgk::Prepared>,
@@ -118,6 +123,20 @@ Result<HostTensor> parse_host(const wgk_host_tensor* tensor);
 Result<Inputs> parse_inputs(const wgk_input* inputs, std::size_t count);
 Result<CallOptions> parse_call(const wgk_call_options* options);
 Result<Signature> parse_signature(const wgk_signature* signature);
+Result<DeviceCaps> parse_caps(const char* caps);
+// Adds attrs, args, tunables and the variant of a sized struct.
+template <class To, class From>
+Status parse_values_of(const From& from, To& to) {
+  for (const auto& [text, values, what] :
+       {std::tuple{from.attrs, &to.attrs, "attrs"}, std::tuple{from.args, &to.args, "args"},
+        std::tuple{from.tunables, &to.tunables, "tunables"}}) {
+    auto parsed = parse_values(text, what);
+    if (!parsed) return std::unexpected(std::move(parsed.error()));
+    *values = std::move(*parsed);
+  }
+  if (from.variant != nullptr) to.variant = from.variant;
+  return {};
+}
 std::optional<std::chrono::nanoseconds> parse_timeout(std::uint64_t nanoseconds);
 Status give_needs(const MemoryNeeds& needs, wgk_memory_needs* to);
 Json info_of(const Package& package);

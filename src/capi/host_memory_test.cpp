@@ -22,8 +22,7 @@ thread_local bool for_good = false;
 thread_local bool failed = false;
 
 // Only what this program itself allocates: neither Dawn nor the file functions of libstdc++ survive
-// a failure of their own. Nor does a copy of a std::variant of strings and vectors (libstdc++ 16
-// counts it as never valueless and destroys what was not made), so what copies JSON is left out.
+// a failure of their own.
 bool fails(const void* caller) {
   if (left < 0 || caller < &__executable_start || caller >= &etext) return false;
   if (left > 0) return --left, false;
@@ -85,6 +84,19 @@ void starve(const char* name, const std::function<wgk_status(wgk_error**)>& call
   }
 }
 
+// A call with attributes, so that their JSON is copied too.
+wgk_signature with_values() {
+  static const wgk_signature_input kInputs[] = {
+      {"input", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+      {"skip", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+      {"gamma", WGK_F32, kRow, 1, WGK_DTYPE_DEFAULT, false, 0}};
+  wgk_signature call = WGK_SIGNATURE_INIT;
+  call.inputs = kInputs;
+  call.input_count = 3;
+  call.attrs = R"({"epsilon": 0.25})";
+  return call;
+}
+
 TEST(HostMemory, RunsOutWithoutADevice) {
   starve("wgk_package_open", [](wgk_error** error) {
     wgk_package* package = nullptr;
@@ -98,6 +110,48 @@ TEST(HostMemory, RunsOutWithoutADevice) {
     wgk_device_needs* needs = nullptr;
     const wgk_status status = wgk_device_needs_create(&package, 1, nullptr, &needs, error);
     wgk_device_needs_free(needs);
+    return status;
+  });
+  const auto text_of = [](const char* name, const auto& function) {
+    starve(name, [&](wgk_error** error) {
+      Text text;
+      return function(text.at(), error);
+    });
+  };
+  text_of("wgk_package_info",
+          [&](char** json, wgk_error** error) { return wgk_package_info(package, json, error); });
+  const wgk_signature call = with_values();
+  const char* caps = R"({"features": ["shader-f16"], "name": "a device of some length"})";
+  text_of("wgk_package_plan", [&](char** json, wgk_error** error) {
+    return wgk_package_plan(package, &call, caps, json, error);
+  });
+  text_of("wgk_package_explain", [&](char** json, wgk_error** error) {
+    return wgk_package_explain(package, &call, caps, json, error);
+  });
+  wgk_tensor_desc inputs[3] = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const wgk_signature_input& input = call.inputs[i];
+    inputs[i].name = input.name;
+    inputs[i].shape = input.shape;
+    inputs[i].rank = input.rank;
+    inputs[i].dtype = WGK_F32;
+    inputs[i].storage = inputs[i].host_array = WGK_DTYPE_DEFAULT;
+  }
+  wgk_request request = WGK_REQUEST_INIT;
+  request.inputs = inputs;
+  request.input_count = 3;
+  request.attrs = call.attrs;
+  text_of("wgk_planner", [&](char** json, wgk_error** error) {
+    wgk_planner* planner = nullptr;
+    wgk_status status = wgk_planner_create(package, caps, nullptr, &planner, error);
+    if (status == WGK_OK) status = wgk_planner_info(planner, json, error);
+    wgk_string_free(*json);
+    *json = nullptr;
+    if (status == WGK_OK) status = wgk_planner_plan(planner, &request, json, error);
+    wgk_string_free(*json);
+    *json = nullptr;
+    if (status == WGK_OK) status = wgk_planner_explain(planner, &request, json, error);
+    wgk_planner_free(planner);
     return status;
   });
   wgk_package_free(package);
@@ -142,7 +196,21 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
     wgk_runtime_poll(runtime);
     return status;
   });
-  const wgk_signature call = signature();
+  const wgk_signature call = with_values();
+  starve("wgk_kernel_plan", [&](wgk_error** error) {
+    Text text;
+    return wgk_kernel_plan(norm, &call, text.at(), error);
+  });
+  starve("wgk_kernel_explain", [&](wgk_error** error) {
+    Text text;
+    return wgk_kernel_explain(norm, &call, text.at(), error);
+  });
+  starve("wgk_kernel_prepare", [&](wgk_error** error) {
+    wgk_prepared* made = nullptr;
+    const wgk_status status = wgk_kernel_prepare(norm, &call, &made, error);
+    wgk_prepared_free(made);
+    return status;
+  });
   wgk_prepared* prepared = nullptr;
   ASSERT_EQ(wgk_kernel_prepare(norm, &call, &prepared, errors.at()), WGK_OK) << errors.text();
   wgk_tensor *x_tensor = nullptr, *gamma_tensor = nullptr, *y_tensor = nullptr;
@@ -165,6 +233,12 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
   ASSERT_EQ(wgk_prepared_bind(prepared, tensors, 4, nullptr, &bound, errors.at()), WGK_OK);
   result_of("wgk_bound_run_and_read", [&](wgk_result** result, wgk_error** error) {
     return wgk_bound_run_and_read(bound, result, error);
+  });
+  starve("wgk_bound_update",
+         [&](wgk_error** error) { return wgk_bound_update(bound, "{}", error); });
+  starve("wgk_bound_plan", [&](wgk_error** error) {
+    Text text;
+    return wgk_bound_plan(bound, text.at(), error);
   });
   starve("wgk_bound_run", [&](wgk_error** error) {
     wgk_future* future = nullptr;

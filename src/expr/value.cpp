@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +26,11 @@ void keep_for_later(Value& value, std::vector<Value>& later) {
   const Object* object = value.if_object();
   const bool holds = (array != nullptr && !array->items.empty()) ||
                      (object != nullptr && !object->members.empty());
-  if (holds) later.push_back(std::move(value));
+  if (!holds) return;
+  try {
+    later.push_back(std::move(value));
+  } catch (const std::bad_alloc&) {  // in a destructor: then it goes by nested ones after all
+  }
 }
 
 // Takes values apart level by level instead of by nested destructors.

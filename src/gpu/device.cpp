@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <format>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "gpu/capabilities.h"
@@ -27,6 +29,17 @@ struct Device::Signals {
     lost.store(true);
   }
 };
+
+std::shared_ptr<Gate::Mutex> mutex_of(WGPUDevice device) {
+  static std::mutex guard;
+  static std::map<WGPUDevice, std::weak_ptr<Gate::Mutex>> known;
+  const std::lock_guard lock(guard);
+  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<Gate::Mutex>& place = known[device];
+  std::shared_ptr<Gate::Mutex> mutex = place.lock();
+  if (!mutex) place = mutex = std::make_shared<Gate::Mutex>();
+  return mutex;
+}
 
 namespace {
 
@@ -255,7 +268,10 @@ Status Device::read_capabilities() {
   auto read = device_capabilities(*instance_, handle(), limits_);
   if (!read) return std::unexpected(std::move(read.error()));
   caps_ = std::move(read->caps);
-  synchronized_ = read->synchronized;
+  if (!read->synchronized) {
+    gate_.mutex = mutex_of(handle());
+    instance_->serialize(gate_.mutex);
+  }
   timestamps_inside_passes_ = read->timestamps_inside_passes;
   return {};
 }
@@ -290,7 +306,7 @@ Status Device::wait(WGPUFuture future, std::optional<std::chrono::nanoseconds> t
   }
   if (limit < timeout_)
     return failure("usage/not-ready", "the device has not finished the work yet");
-  hung_.store(true);
+  gate_.hung.store(true);
   instance_->leave_alone();
   const auto spent = std::chrono::duration<double>(limit).count();
   mark_lost(std::format("hung: it did not answer within {} s", spent));

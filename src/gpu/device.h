@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/gate.h"
 #include "gpu/instance.h"
 #include "gpu/wait.h"
 #include "wgk/device.h"
@@ -87,7 +88,7 @@ class Device : public std::enable_shared_from_this<Device> {
   const AdapterDescription& adapter() const { return adapter_; }
   Mode mode() const { return mode_; }
   bool owned() const { return owned_; }
-  bool synchronized() const { return synchronized_; }  // Dawn locks the device itself
+  bool synchronized() const { return !gate_.mutex; }  // Dawn locks the device itself
   bool timestamps_inside_passes() const { return timestamps_inside_passes_; }
   const std::vector<std::string>& toggles() const { return toggles_; }
   DeviceCounters& counters() const { return counters_; }
@@ -99,7 +100,7 @@ class Device : public std::enable_shared_from_this<Device> {
   bool known_lost() const;
   // The device's own end: every later call says "device/lost" with this text.
   void mark_lost(std::string reason) const;
-  bool hung() const { return hung_.load(std::memory_order_relaxed); }
+  bool hung() const { return gate_.hung.load(std::memory_order_relaxed); }
 
   // The device's time limit, or `timeout` where given. A wait of the limit or longer that runs out
   // marks the device as hung; a shorter one is "usage/not-ready", and the future can be waited for
@@ -114,13 +115,11 @@ class Device : public std::enable_shared_from_this<Device> {
   // A handle that knows when not to release.
   template <class H>
   Handle<H> own(H handle, void (*release)(H)) const {
-    return Handle<H>(handle, release, &hung_);
+    return Handle<H>(handle, release, &gate_);
   }
 
   // Held around calls on the device where Dawn does not lock it itself.
-  [[nodiscard]] std::unique_lock<std::mutex> lock() const {
-    return synchronized_ ? std::unique_lock<std::mutex>() : std::unique_lock(api_mutex_);
-  }
+  [[nodiscard]] std::unique_lock<Gate::Mutex> lock() const { return gate_.lock(); }
 
  private:
   struct Signals;
@@ -129,7 +128,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void look_for_loss() const;
 
   std::shared_ptr<Instance> instance_;
-  mutable std::atomic<bool> hung_ = false;
+  mutable Gate gate_;
   Handle<WGPUDevice> handle_;
   Handle<WGPUQueue> queue_;
   std::shared_ptr<Signals> signals_;
@@ -141,10 +140,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::vector<std::string> toggles_;
   Mode mode_ = Mode::kSafe;
   bool owned_ = true;
-  bool synchronized_ = false;
   bool timestamps_inside_passes_ = false;
   std::chrono::nanoseconds timeout_ = {};
-  mutable std::mutex api_mutex_;
   mutable DeviceCounters counters_;
 };
 

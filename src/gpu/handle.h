@@ -2,8 +2,9 @@
 // A WebGPU object with one reference of ours.
 #pragma once
 
-#include <atomic>
 #include <utility>
+
+#include "gpu/gate.h"
 
 namespace wgk::gpu {
 
@@ -15,18 +16,18 @@ class Handle {
   using Release = void (*)(H);
 
   Handle() = default;
-  Handle(H handle, Release release, const std::atomic<bool>* hung = nullptr)
-      : handle_(handle), release_(release), hung_(hung) {}
+  Handle(H handle, Release release, const Gate* gate = nullptr)
+      : handle_(handle), release_(release), gate_(gate) {}
   Handle(Handle&& other) noexcept
       : handle_(std::exchange(other.handle_, nullptr)),
         release_(other.release_),
-        hung_(other.hung_) {}
+        gate_(other.gate_) {}
   Handle& operator=(Handle&& other) noexcept {
     if (this != &other) {
       reset();
       handle_ = std::exchange(other.handle_, nullptr);
       release_ = other.release_;
-      hung_ = other.hung_;
+      gate_ = other.gate_;
     }
     return *this;
   }
@@ -37,9 +38,12 @@ class Handle {
   H get() const { return handle_; }
   explicit operator bool() const { return handle_ != nullptr; }
   void reset() {
-    if (H handle = std::exchange(handle_, nullptr)) {
-      if (hung_ == nullptr || !hung_->load(std::memory_order_relaxed)) release_(handle);
-    }
+    H handle = std::exchange(handle_, nullptr);
+    if (handle == nullptr) return;
+    if (gate_ == nullptr) return release_(handle);
+    if (gate_->hung.load(std::memory_order_relaxed)) return;
+    const auto lock = gate_->lock();
+    release_(handle);
   }
   // Gives the reference away.
   H take() { return std::exchange(handle_, nullptr); }
@@ -47,7 +51,7 @@ class Handle {
  private:
   H handle_ = nullptr;
   Release release_ = nullptr;
-  const std::atomic<bool>* hung_ = nullptr;
+  const Gate* gate_ = nullptr;
 };
 
 }  // namespace wgk::gpu

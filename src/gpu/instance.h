@@ -9,8 +9,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "gpu/gate.h"
 #include "gpu/handle.h"
 #include "gpu/log.h"
 #include "gpu/procs.h"
@@ -57,6 +59,9 @@ class Instance {
   // that are done are forgotten, here and by the library.
   void abandon(WGPUFuture future) const;
   void look_at_abandoned() const;  // all of them, now
+  // Its device needs calls one at a time: looking at futures is one of them.
+  void serialize(std::shared_ptr<Gate::Mutex> mutex) { serial_.mutex = std::move(mutex); }
+  const Gate& serial() const { return serial_; }
   // The device hangs: its futures are not looked at any more.
   void leave_alone() const { left_alone_.store(true, std::memory_order_relaxed); }
 
@@ -72,6 +77,7 @@ class Instance {
   bool owned_ = true;
   bool timed_wait_ = true;
   bool experimental_ = true;
+  Gate serial_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<void>> kept_;
   mutable std::vector<WGPUFuture> abandoned_;

@@ -16,9 +16,15 @@ class Log {
 
   // Whether anybody listens: texts are only made if so.
   bool on() const { return static_cast<bool>(sink_); }
+  // What a sink does with the runtime is not logged: it would wait for itself.
   void write(LogLevel level, std::string_view message) const {
-    if (!sink_) return;
+    thread_local bool inside = false;
+    if (!sink_ || inside) return;
     const std::lock_guard lock(mutex_);
+    struct Inside {
+      Inside() { inside = true; }
+      ~Inside() { inside = false; }
+    } const now;
     sink_(level, message);
   }
 

@@ -220,6 +220,7 @@ Status ReadBack::finish() {
   mapped_ = true;
   if (auto status = device.check(); !status) return status;
   if (auto status = device.take_uncaptured(); !status) return status;
+  const auto lock = device.lock();
   data_ = static_cast<const std::byte*>(
       device.procs().buffer_get_const_mapped_range(staging_->handle(), 0, bytes_));
   if (data_ == nullptr) return failure("device/memory", "the mapped result has no address");

@@ -19,14 +19,19 @@ WaitOutcome outcome_of(WGPUWaitStatus status) {
   }
 }
 
-// An instance without timed waits can only be asked again: often at first, then ever less.
+WaitOutcome look(const Instance& instance, WGPUFutureWaitInfo& info) {
+  const auto lock = instance.serial().lock();
+  return outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, 0));
+}
+
+// An instance without timed waits can only be asked again: often at first, then ever less. So is
+// one whose device others must be able to call meanwhile.
 WaitOutcome poll(const Instance& instance, WGPUFutureWaitInfo& info,
                  std::chrono::nanoseconds timeout) {
   const auto start = std::chrono::steady_clock::now();
   auto pause = std::chrono::nanoseconds(0);
   while (true) {
-    const WaitOutcome outcome =
-        outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, 0));
+    const WaitOutcome outcome = look(instance, info);
     if (outcome != WaitOutcome::kTimedOut) return outcome;
     const auto spent = std::chrono::steady_clock::now() - start;
     if (spent >= timeout) return WaitOutcome::kTimedOut;
@@ -68,8 +73,9 @@ WaitOutcome wait_for(const Instance& instance, WGPUFuture future,
                      std::chrono::nanoseconds timeout) {
   WGPUFutureWaitInfo info = WGPU_FUTURE_WAIT_INFO_INIT;
   info.future = future;
-  if (timeout.count() > 0 && !instance.timed_wait()) return poll(instance, info, timeout);
-  const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(0, timeout.count()));
+  if (timeout.count() <= 0) return look(instance, info);
+  if (!instance.timed_wait() || instance.serial().mutex) return poll(instance, info, timeout);
+  const auto nanoseconds = static_cast<std::uint64_t>(timeout.count());
   return outcome_of(instance.procs().instance_wait_any(instance.handle(), 1, &info, nanoseconds));
 }
 

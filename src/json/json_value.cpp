@@ -7,6 +7,20 @@
 
 namespace wgk {
 
+Json::Json(const Json& other) {
+  if (const bool* flag = other.if_bool()) {
+    data_ = *flag;
+  } else if (const double* number = other.if_number()) {
+    data_ = *number;
+  } else if (const std::string* text = other.if_string()) {
+    data_ = std::string(*text);
+  } else if (const Array* array = other.if_array()) {
+    data_ = Array(*array);
+  } else if (const Object* object = other.if_object()) {
+    data_ = Object(*object);
+  }
+}
+
 const Json* Json::find(std::string_view key) const {
   const Object* object = if_object();
   if (object == nullptr) return nullptr;

@@ -2,6 +2,7 @@
 #include "runtime/disk_cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <format>
 #include <optional>
@@ -18,23 +19,43 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "wgkcache1\n";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{64} << 20;
-constexpr std::uint64_t kMaxFolder = std::uint64_t{512} << 20;
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Bytes below a folder; nothing if it cannot be read.
-std::optional<std::uint64_t> folder_size(const fs::path& folder) {
+struct CacheFile {
+  fs::file_time_type used;  // last written, or found to be of use
+  std::uint64_t size = 0;
+  fs::path path;
+};
+
+// Adds what a folder holds; false if it cannot be read.
+bool list_files(const fs::path& folder, std::vector<CacheFile>& files) {
   std::error_code error;
-  std::uint64_t total = 0;
   for (auto entry = fs::directory_iterator(folder, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const auto size = entry->file_size(error);
-    if (!error) total += size;
-    error.clear();
+    std::error_code gone;
+    CacheFile file{entry->last_write_time(gone), 0, entry->path()};
+    if (!gone) file.size = entry->file_size(gone);
+    if (!gone) files.push_back(std::move(file));
   }
-  return error ? std::nullopt : std::optional(total);
+  return !error;
+}
+
+std::uint64_t bytes_of(const std::vector<CacheFile>& files) {
+  std::uint64_t total = 0;
+  for (const CacheFile& file : files) total += file.size;
+  return total;
+}
+
+// A use: this file goes after those that were not used since. To the hour, so that most uses write
+// nothing.
+void touch(const fs::path& file) {
+  std::error_code error;
+  const auto now = fs::file_time_type::clock::now();
+  const auto used = fs::last_write_time(file, error);
+  if (!error && now - used > std::chrono::hours(1)) fs::last_write_time(file, now, error);
 }
 
 std::optional<BindingType> binding_type(char letter) {
@@ -99,7 +120,8 @@ std::optional<PlanPass> parse_pass(std::string_view text) {
 
 }  // namespace
 
-DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter) {
+DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter, std::uint64_t cap)
+    : cap_(cap) {
   const std::string device =
       std::format("{}|{}|{}|{}|{}|{:x}:{:x}", adapter.name, adapter.vendor, adapter.architecture,
                   adapter.driver, adapter.backend, adapter.vendor_id, adapter.device_id);
@@ -112,9 +134,33 @@ DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter) {
   if (fs::create_directory(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
   fs::create_directory(blobs_, error);
   fs::create_directory(texts_, error);
-  const auto blobs = folder_size(blobs_), texts = folder_size(texts_);
-  usable_ = blobs.has_value();
-  bytes_ = blobs.value_or(0) + texts.value_or(0);
+  std::vector<CacheFile> files;
+  list_files(texts_, files);
+  usable_ = list_files(blobs_, files);
+  bytes_ = bytes_of(files);
+}
+
+// Down to three quarters, so that not every later write has to clear up again. Other processes may
+// do the same: the folder is looked at anew.
+bool DiskCache::make_room(std::uint64_t size) {
+  if (bytes_ + size <= cap_) return true;
+  const std::lock_guard lock(room_mutex_);
+  if (stuck_ || size > cap_ / 4 * 3) return false;
+  if (bytes_ + size <= cap_) return true;
+  std::vector<CacheFile> files;
+  list_files(blobs_, files);
+  list_files(texts_, files);
+  std::ranges::sort(files, {}, &CacheFile::used);
+  std::uint64_t total = bytes_of(files);
+  for (const CacheFile& file : files) {
+    if (total + size <= cap_ / 4 * 3) break;
+    std::error_code error;
+    fs::remove(file.path, error);
+    if (!error) total -= file.size;
+  }
+  bytes_ = total;
+  stuck_ = total + size > cap_;
+  return !stuck_;
 }
 
 std::string DiskCache::read_entry(const fs::path& file, std::string_view key) const {
@@ -135,7 +181,7 @@ std::string DiskCache::read_entry(const fs::path& file, std::string_view key) co
 }
 
 bool DiskCache::write_entry(const fs::path& file, std::string_view key, std::string_view value) {
-  if (!usable_ || value.size() > kMaxEntry / 2 || bytes_ + value.size() > kMaxFolder) return false;
+  if (!usable_ || value.size() > kMaxEntry / 2) return false;
   const std::uint64_t length = key.size();
   std::string body(8, '\0');
   std::memcpy(body.data(), &length, 8);
@@ -144,6 +190,7 @@ bool DiskCache::write_entry(const fs::path& file, std::string_view key, std::str
   std::string content(kMagic);
   content += digest128(body).hex();
   content += body;
+  if (!make_room(content.size())) return false;
   if (!io::write_file(file, content)) return false;
   bytes_ += content.size();
   return true;
@@ -153,7 +200,9 @@ std::size_t DiskCache::load(std::span<const std::byte> key, std::span<std::byte>
   const std::string_view wanted = text_of(key);
   const std::lock_guard lock(mutex_);
   if (last_.first != wanted || last_.second.empty()) {
-    last_ = {std::string(wanted), read_entry(blobs_ / digest128(wanted).hex(), wanted)};
+    const fs::path file = blobs_ / digest128(wanted).hex();
+    last_ = {std::string(wanted), read_entry(file, wanted)};
+    if (!last_.second.empty()) touch(file);
   }
   if (!value.empty() && value.size() >= last_.second.size() && !last_.second.empty()) {
     std::memcpy(value.data(), last_.second.data(), last_.second.size());
@@ -176,7 +225,7 @@ void DiskCache::remember(const PlanPass& pass) {
   const std::string key = hex(pass.key);
   const fs::path file = texts_ / key;
   std::error_code error;
-  if (fs::exists(file, error)) return;
+  if (fs::exists(file, error)) return touch(file);
   const Json json = Json::object({{"key", key},
                                   {"label", pass.label},
                                   {"entryPoint", pass.entry_point},
@@ -186,18 +235,12 @@ void DiskCache::remember(const PlanPass& pass) {
 }
 
 std::vector<PlanPass> DiskCache::remembered() const {
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(texts_, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const auto time = entry->last_write_time(error);
-    if (!error) files.emplace_back(time, entry->path());
-    error.clear();
-  }
-  std::ranges::sort(files, std::greater<>());
+  std::vector<CacheFile> files;
+  list_files(texts_, files);
+  std::ranges::sort(files, std::greater<>(), &CacheFile::used);
   std::vector<PlanPass> passes;
-  for (const auto& [time, file] : files) {
-    const std::string text = read_entry(file, file.filename().string());
+  for (const CacheFile& file : files) {
+    const std::string text = read_entry(file.path, file.path.filename().string());
     if (text.empty()) continue;
     if (auto pass = parse_pass(text)) passes.push_back(std::move(*pass));
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What survives the process: compiled pipelines as the WebGPU library hands them out, and the texts
 // they were made of. Whatever is wrong with the folder or a file (missing, truncated, foreign,
-// read-only, full) counts as "not there"; nothing is ever reported.
+// read-only, full) counts as "not there"; nothing is ever reported. At most so many bytes per
+// adapter and driver: then what was not used for longest goes.
 #pragma once
 
 #include <array>
@@ -25,8 +26,10 @@ namespace wgk {
 
 class DiskCache : public gpu::BlobCache {
  public:
+  static constexpr std::uint64_t kCap = std::uint64_t{512} << 20;
   // A folder below `root` of this adapter and driver alone, made if it can be.
-  DiskCache(const std::filesystem::path& root, const AdapterDescription& adapter);
+  DiskCache(const std::filesystem::path& root, const AdapterDescription& adapter,
+            std::uint64_t cap = kCap);
 
   std::size_t load(std::span<const std::byte> key, std::span<std::byte> value) override;
   void store(std::span<const std::byte> key, std::span<const std::byte> value) override;
@@ -34,7 +37,7 @@ class DiskCache : public gpu::BlobCache {
   // Remembers the text of a pass, so that a later process can compile it before it has planned
   // anything.
   void remember(const PlanPass& pass);
-  // Every pass remembered for this adapter, newest first.
+  // Every pass remembered for this adapter, the one used last first.
   std::vector<PlanPass> remembered() const;
 
   std::uint64_t loaded() const { return loaded_; }
@@ -43,9 +46,13 @@ class DiskCache : public gpu::BlobCache {
  private:
   std::string read_entry(const std::filesystem::path& file, std::string_view key) const;
   bool write_entry(const std::filesystem::path& file, std::string_view key, std::string_view value);
+  bool make_room(std::uint64_t size);
 
   std::filesystem::path blobs_, texts_;
+  std::uint64_t cap_;
   bool usable_ = false;
+  std::mutex room_mutex_;  // one thread clears up
+  bool stuck_ = false;     // nothing can be deleted either
   std::mutex mutex_;
   std::pair<std::string, std::string> last_;  // key and value: the library asks for the size first
   std::vector<std::array<std::uint8_t, 16>> known_texts_;

@@ -9,6 +9,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -214,6 +216,62 @@ TEST_F(DiskCaches, EntriesBelongToOneAdapterAndKey) {
   EXPECT_TRUE(std::ranges::equal(value, bytes("value")));
   EXPECT_EQ(same.load(bytes("other key"), {}), 0);
   EXPECT_EQ(other.load(bytes("key"), {}), 0);
+}
+
+// What was not used for longest goes first, of blobs and of texts alike.
+TEST_F(DiskCaches, AtTheCapWhatWasNotUsedForLongestGoes) {
+  constexpr std::uint64_t kCap = 40'000;
+  AdapterDescription adapter;
+  adapter.name = "any";
+  const auto key = [](int i) { return std::vector<std::byte>(10, static_cast<std::byte>(i)); };
+  const std::vector<std::byte> value(5000, std::byte{7});
+  const auto age = [&](const fs::path& file, int hours) {
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  const auto has = [&](DiskCache& cache, int i) { return cache.load(key(i), {}) > 0; };
+  const auto bytes = [&] {
+    std::uint64_t total = 0;
+    for (const char* kind : {"pipelines", "texts"}) {
+      for (const fs::path& file : files(kind)) total += fs::file_size(file);
+    }
+    return total;
+  };
+  PlanPass text;
+  text.wgsl = std::make_shared<const std::string>("// a text");
+  {
+    DiskCache cache(folder_, adapter, kCap);
+    std::set<fs::path> known;
+    for (int i = 0; i < 7; ++i) {
+      cache.store(key(i), value);
+      for (const fs::path& file : files("pipelines")) {
+        if (known.insert(file).second) age(file, 100 - i);  // number 0 is the oldest
+      }
+    }
+    cache.remember(text);
+    age(files("texts").at(0), 200);
+    EXPECT_EQ(cache.stored(), 7);
+  }
+  DiskCache cache(folder_, adapter, kCap);
+  EXPECT_TRUE(has(cache, 1)) << "now it is the one used last";
+  cache.store(key(7), value);
+  EXPECT_LE(bytes(), kCap);
+  EXPECT_TRUE(files("texts").empty()) << "older than all others";
+  EXPECT_FALSE(has(cache, 0));
+  EXPECT_TRUE(has(cache, 1));
+  EXPECT_FALSE(has(cache, 2));
+  EXPECT_TRUE(has(cache, 6));
+  EXPECT_TRUE(has(cache, 7));
+
+  for (int i = 8; i < 60; ++i) {
+    cache.store(key(i), value);
+    EXPECT_TRUE(has(cache, i));
+    ASSERT_LE(bytes(), kCap) << i;
+  }
+  EXPECT_EQ(cache.stored(), 53) << "every one found room";
+  const std::uint64_t stored = cache.stored();
+  cache.store(key(100), std::vector<std::byte>(kCap));
+  EXPECT_EQ(cache.stored(), stored) << "what would not leave room for anything else is not kept";
+  EXPECT_TRUE(has(cache, 59));
 }
 
 TEST_F(DiskCaches, LeaveACallersFolderAsItIs) {

@@ -16,6 +16,7 @@
 #include "base/try.h"
 #include "gpu/count_support.h"
 #include "gpu/fault_support.h"
+#include "gpu/null_host_support.h"
 #include "runtime/access.h"
 #include "runtime/test_support.h"
 
@@ -24,6 +25,7 @@ namespace {
 
 using gpu::testing::faults;
 using gpu::testing::Live;
+using gpu::testing::NullHost;
 using testing::numbers;
 using testing::scale_package;
 
@@ -31,49 +33,6 @@ const gpu::Procs& faulty() {
   static const gpu::Procs kProcs = gpu::testing::faulty_procs(gpu::testing::counting_procs());
   return kProcs;
 }
-
-// A host program's device on the null back end, which obeys every call and takes no time. Made
-// without the table: its calls never fail and its objects are not counted.
-struct NullHost {
-  WGPUInstance instance = nullptr;
-  WGPUDevice device = nullptr;
-  int uncaptured = 0;
-
-  NullHost() {
-    const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
-    WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
-    descriptor.requiredFeatureCount = 1;
-    descriptor.requiredFeatures = &feature;
-    instance = wgpuCreateInstance(&descriptor);
-    WGPURequestAdapterOptions options = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
-    options.backendType = WGPUBackendType_Null;
-    WGPUAdapter adapter = nullptr;
-    WGPUFutureWaitInfo wait = WGPU_FUTURE_WAIT_INFO_INIT;
-    wait.future = wgpuInstanceRequestAdapter(
-        instance, &options,
-        {nullptr, WGPUCallbackMode_WaitAnyOnly,
-         [](WGPURequestAdapterStatus, WGPUAdapter result, WGPUStringView, void* to, void*) {
-           *static_cast<WGPUAdapter*>(to) = result;
-         },
-         &adapter, nullptr});
-    wgpuInstanceWaitAny(instance, 1, &wait, UINT64_MAX);
-    WGPUDeviceDescriptor wanted = WGPU_DEVICE_DESCRIPTOR_INIT;
-    wanted.uncapturedErrorCallbackInfo = {
-        nullptr,
-        [](const WGPUDevice*, WGPUErrorType, WGPUStringView, void* host, void*) {
-          ++static_cast<NullHost*>(host)->uncaptured;
-        },
-        this, nullptr};
-    device = wgpuAdapterCreateDevice(adapter, &wanted);
-    wgpuAdapterRelease(adapter);
-  }
-  ~NullHost() {
-    wgpuDeviceRelease(device);
-    wgpuInstanceRelease(instance);
-  }
-  NullHost(const NullHost&) = delete;
-  NullHost& operator=(const NullHost&) = delete;
-};
 
 // One way through the facade. What it has made so far stays here, as in a program that carries on
 // after an error.

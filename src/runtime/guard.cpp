@@ -26,7 +26,7 @@ Result<std::unique_ptr<GuardBands>> GuardBands::place(
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].buffer) continue;
     const std::uint64_t size = prepared->plan().tensors[i].buffer_size;
-    auto made = context.memory->allocate(size + 2 * width, gpu::kTensorUsage,
+    auto made = context.memory->allocate(size + std::uint64_t{2} * width, gpu::kTensorUsage,
                                          prepared->plan().tensors[i].port);
     if (!made) return std::unexpected(std::move(made.error()));
     const std::vector<std::byte> band(width, kGuard);

@@ -166,7 +166,6 @@ Result<PlanEntry::Placed> PlanEntry::place(const std::vector<gpu::Slice>& given,
 
 void PlanEntry::drop(bool stale_only) {
   Slots dropped;  // goes after the lock
-  std::shared_ptr<const gpu::Prepared> prepared;
   {
     const std::lock_guard lock(mutex_);
     for (auto slot = slots_.begin(); slot != slots_.end();) {
@@ -175,10 +174,20 @@ void PlanEntry::drop(bool stale_only) {
         dropped.splice(dropped.end(), slots_, slot);
       slot = next;
     }
-    prepared = prepared_;
   }
   dropped.clear();
-  if (prepared && !stale_only) prepared->drop_scratch();
+  if (stale_only) return;
+  // Scratch, and with nobody left who runs the plan its uniforms: the pipelines stay known.
+  std::shared_ptr<const gpu::Prepared> prepared;
+  {
+    const std::lock_guard lock(mutex_);
+    if (prepared_.use_count() == 1) {
+      prepared = std::move(prepared_);
+    } else {
+      prepared = prepared_;
+    }
+  }
+  if (prepared) prepared->drop_scratch();
 }
 
 }  // namespace wgk

@@ -219,13 +219,23 @@ const std::vector<std::string>& Bound::staging_notes() const {
   return impl_ ? impl_->bound->staging_notes() : kNone;
 }
 
-Status Bound::record(WGPUComputePassEncoder pass) const {
-  if (!impl_) [[unlikely]]
+// What recording looks at first, without asking WebGPU: the handle, and what is known of the
+// device.
+static Status can_record(const std::shared_ptr<Bound::Impl>& impl, const void* into) {
+  if (!impl) [[unlikely]]
     return empty_handle("bound call");
-  const gpu::Bound& bound = *impl_->bound;
-  if (const gpu::Device& device = *bound.prepared().context().device; device.known_lost())
-      [[unlikely]]
+  const gpu::Device& device = *impl->bound->prepared().context().device;
+  if (device.known_lost()) [[unlikely]]
     return device.check();
+  if (into == nullptr) [[unlikely]]
+    return empty_handle("pass or encoder");
+  return {};
+}
+
+Status Bound::record(WGPUComputePassEncoder pass) const {
+  if (auto status = can_record(impl_, pass); !status) [[unlikely]]
+    return status;
+  const gpu::Bound& bound = *impl_->bound;
   if (bound.needs() != gpu::Needs::kPass) [[unlikely]]
     return needs_more(*impl_, "a compute pass");
   bound.used_outside();
@@ -234,11 +244,8 @@ Status Bound::record(WGPUComputePassEncoder pass) const {
 }
 
 Status Bound::record(WGPUCommandEncoder encoder) const {
-  if (!impl_) return empty_handle("bound call");
+  if (auto status = can_record(impl_, encoder); !status) return status;
   const gpu::Bound& bound = *impl_->bound;
-  if (const gpu::Device& device = *bound.prepared().context().device; device.known_lost())
-      [[unlikely]]
-    return device.check();
   if (bound.needs() == gpu::Needs::kSubmit) return needs_more(*impl_, "one encoder");
   bound.used_outside();
   return bound.record(encoder);
@@ -322,7 +329,7 @@ Status Submission::wait(std::optional<std::chrono::nanoseconds> timeout) {
 }
 
 void Submission::then(std::function<void(Status)> callback) {
-  if (!impl_) return;
+  if (!impl_ || !callback) return;
   impl_->ask();
   impl_->runtime->add_callback([impl = impl_, callback = std::move(callback)](bool over) {
     if (over || impl->cancelled) {

@@ -43,6 +43,10 @@ Result<std::shared_ptr<gpu::Device>> adopt_device(const Runtime::Impl& runtime,
   request.mode = options.mode;
   request.timeout = options.timeout;
   auto device = gpu::Device::adopt(runtime.procs, runtime.log, request);
+  if (device) {
+    if (auto status = (*device)->check(); !status)
+      return std::unexpected(std::move(status.error()).during("adopting a device"));
+  }
   // The caller's device has its own blob cache, or none: only texts are kept here.
   if (device && !options.cache_folder.empty())
     cache = std::make_shared<DiskCache>(options.cache_folder, (*device)->adapter());
@@ -56,6 +60,10 @@ Result<gpu::Procs> procs_of(const CommonOptions& options) {
 
 Result<Runtime> start(std::shared_ptr<Runtime::Impl> impl, const Result<gpu::Procs>& procs) {
   if (!procs) return std::unexpected(procs.error());
+  if (impl->options().timeout.count() <= 0) {
+    return failure("usage/range",
+                   "the longest wait is not positive: every wait would lose the device");
+  }
   impl->procs = *procs;
   impl->log = std::make_shared<const gpu::Log>(impl->options().log);
   auto session = impl->open_session(0);
@@ -110,15 +118,35 @@ void Runtime::Impl::add_callback(Callback callback) {
   callback(true);
 }
 
+namespace {
+
+// Nobody asks any more: they are told, and none keeps the others from it.
+void tell_over(std::list<Runtime::Impl::Callback>& callbacks) {
+  for (const auto& callback : callbacks) {
+    try {
+      callback(true);
+    } catch (...) {  // this may be a destructor, and the others want to know too
+    }
+  }
+  callbacks.clear();
+}
+
+}  // namespace
+
 void Runtime::Impl::poll() {
+  const auto self = shared_from_this();  // a callback may drop everything else that holds this
   std::list<Callback> taken;
-  // Those that came meanwhile come after the older ones; none is lost when one of them throws.
+  // Those that came meanwhile come after the older ones; none is lost when one of them throws, or
+  // drops the last handle of the runtime.
   struct PutBack {
     Runtime::Impl& runtime;
     std::list<Callback>& taken;
     ~PutBack() {
-      const std::lock_guard lock(runtime.callback_mutex);
-      runtime.callbacks.splice(runtime.callbacks.begin(), taken);
+      {
+        const std::lock_guard lock(runtime.callback_mutex);
+        if (!runtime.owner.expired()) runtime.callbacks.splice(runtime.callbacks.begin(), taken);
+      }
+      tell_over(taken);
     }
   };
   {
@@ -139,12 +167,7 @@ void Runtime::Impl::end_callbacks() {
     const std::lock_guard lock(callback_mutex);
     taken.swap(callbacks);
   }
-  for (const Callback& callback : taken) {
-    try {
-      callback(true);
-    } catch (...) {  // this may be a destructor, and the others want to know too
-    }
-  }
+  tell_over(taken);
 }
 
 std::shared_ptr<void> Runtime::Impl::own() {

@@ -46,8 +46,8 @@ std::shared_ptr<Tensor::Impl> clone(const Tensor::Impl& tensor) {
 Status check_range(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   const std::int64_t total = tensor.elements();
   if (first >= 0 && count >= 0 && first <= total && count <= total - first) return {};
-  return failure("usage/range", std::format("elements {} to {} were asked for; the tensor has {}",
-                                            first, first + count, total));
+  return failure("usage/range", std::format("{} elements from {} were asked for; the tensor has {}",
+                                            count, first, total));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ MEMBERS = {
         "inputs": "wgk_package_info", "outputs": "wgk_package_info", "variants": "wgk_package_info", "plan": "wgk_package_plan",
         "explain": "wgk_package_explain",
     },
+    "Planner": {"package": "wgk_planner_info", "caps": "wgk_planner_info", "plan": "wgk_planner_plan", "explain": "wgk_planner_explain"},
     "Tensor": {
         "wrap": "wgk_tensor_wrap", "dtype": "wgk_tensor_dtype", "storage": "wgk_tensor_storage", "packed": "wgk_tensor_packed",
         "shape": ["wgk_tensor_shape", "wgk_tensor_rank"], "elements": "wgk_tensor_elements", "byte_length": "wgk_tensor_byte_length",
@@ -82,6 +83,11 @@ STRUCTS = {
     "Signature::Input": ("wgk_signature_input", {}),
     "UploadOptions": ("wgk_upload_options", {}),
     "LoadOptions": ("wgk_load_options", {}),
+    "PlanOptions": ("wgk_plan_options", {"check_bindings": "no_check_bindings"}),
+    "Request": ("wgk_request", {}),
+    "TensorDesc": ("wgk_tensor_desc", {"range": "has_range"}),
+    "OutputDesc": ("wgk_output_desc", {}),
+    "BufferRange": ("wgk_tensor_desc", {}),
 }
 
 # C++ struct -> the parameters of a C function.
@@ -96,8 +102,6 @@ OTHER_FORMS = {
     "DeviceCaps": "JSON texts", "SubgroupMatrixConfig": "in DeviceCaps", "VariantOff": "the option quirks",
     "Plan": "JSON texts", "PlanTensor": "in Plan", "PlanScratch": "in Plan", "PlanBinding": "in Plan", "PlanUniform": "in Plan", "PlanPass": "in Plan",
     "SkippedPass": "in Plan", "Explanation": "JSON texts", "VariantDecision": "in Explanation",
-    "Request": "wgk_signature", "TensorDesc": "wgk_signature_input", "OutputDesc": "wgk_output", "BufferRange": "wgk_signature_input.buffer",
-    "Planner": "C++ only, as wgk.h says", "PlanOptions": "of Planner",
     "Limits": "a JSON text of wgk_package_open_within", "LimitName": "a key of it",
 }
 
@@ -142,7 +146,7 @@ def fields(text, name, kind):
     inside = flat(body(text, rf"struct {name}\b")) if kind == "c++" else body(text, rf"struct {name}\b")
     found = set()
     for statement in inside.replace("\n", " ").split(";"):
-        if "(" in re.sub(r"=.*", "", statement) or re.match(r"\s*(struct \w+\s*$|enum\b|explicit\b|template\b)", statement):
+        if "(" in re.sub(r"=.*", "", statement) or "operator" in statement or re.match(r"\s*(struct \w+\s*$|enum\b|explicit\b|template\b)", statement):
             continue
         for part in re.sub(r"<[^<>]*(<[^<>]*>)?[^<>]*>", "", statement).split(","):
             word = re.search(r"([a-z_]+)\s*(=|$)", part.strip())
