@@ -53,7 +53,7 @@ root_of() { printf '%s/root-%s' "$WGK_DEV_CACHE" "$(sha256sum <packages.txt | cu
 starts() { grep -c '^start' "$FAKE_LOG"; }
 leftovers() { [ ! -d "$WGK_DEV_CACHE" ] || find "$WGK_DEV_CACHE" -maxdepth 1 -name '*.tmp.*'; }
 tmp_exists() { [ -n "$(leftovers)" ] && [ -s "$FAKE_LOG" ]; }
-setup_is_gone() { ! pgrep -f "$PWD/bin/debootstrap" >/dev/null; }
+setup_is_gone() { ! grep -qsa "$PWD/bin/[d]ebootstrap" /proc/[0-9]*/cmdline; }
 
 test_made_once_and_reused() {
   write_fakes
