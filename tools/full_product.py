@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: full_product.py PROGRAM PACKAGE CASES STATE   runs the cases of the file CASES on every variant of PACKAGE, in blocks.
 
-The blocks are spread over the product, so the first ones already see all of it. Each block that passed is noted in the folder
-STATE: a run that was stopped goes on where it was, unless program, package or cases changed. WGK_DEV_JOBS: blocks at a time.
+A block holds neighbours, which share shaders; the order of the blocks jumps about, so the first ones already see all of the
+product. Each block that passed is noted in the folder STATE: a run that was stopped goes on where it was, unless program,
+package or cases changed. WGK_DEV_JOBS: blocks at a time.
 """
 import concurrent.futures
 import hashlib
@@ -24,8 +25,9 @@ def digest(*parts):
 
 def blocks_of(document):
     cases = document["cases"]
-    count = -(-len(cases) // CASES_IN_A_BLOCK)
-    return [{**document, "cases": cases[i::count]} for i in range(count)]
+    starts = range(0, len(cases), CASES_IN_A_BLOCK)
+    jumping = sorted(range(len(starts)), key=lambda i: f"{i:032b}"[::-1])
+    return [{**document, "cases": cases[starts[i]:starts[i] + CASES_IN_A_BLOCK]} for i in jumping]
 
 
 def run_block(program, package, folder, key, text):

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,12 @@ class FullProduct(unittest.TestCase):
         self.assertEqual(self.seen.count('"more": 1'), 4)
         self.assertIn("4 of 4 blocks: 128 passed, 0 failed, 8 skipped", output)
 
+    def test_neighbours_share_a_block_and_the_first_blocks_see_all(self):
+        self.run_tool(count=256)
+        seen = [int(name) for name in re.findall(r'"case(\d+)"', self.seen)]
+        self.assertEqual(seen[:32], list(range(32)))
+        self.assertEqual([number // 32 for number in seen[::32]], [0, 4, 2, 6, 1, 5, 3, 7])
+
     def test_what_passed_is_not_run_again(self):
         self.run_tool()
         status, output = self.run_tool()
@@ -88,7 +95,7 @@ class FullProduct(unittest.TestCase):
             self.assertEqual(self.run_tool()[0], 0)
             self.assertEqual(len(self.calls), 4)
         self.run_tool(count=33)
-        self.assertEqual(len(self.calls), 2)
+        self.assertEqual(len(self.calls), 1)  # the block of the first 32 is the same
         self.assertEqual(len(list(pathlib.Path("state").iterdir())), 2)
 
     def test_no_cases_are_a_failure(self):
