@@ -56,7 +56,7 @@ class Runner {
                                     const Subject* against) const;
   Entry prepare(const Workload& workload, const Contender& contender);
   Status time_entries(const Workload& workload, std::span<const Entry> entries, bool cold);
-  Result<std::vector<Timed>> floors(const Entry& entry, bool cold) const;
+  Result<std::vector<Timed>> floors(const Entry& entry, const Rotation& calls, bool cold) const;
   void add(Measurement measurement);
   Result<const Rotation*> copies();
 
@@ -129,23 +129,41 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
 
 // The large tensors of a case, as if all of its traffic were theirs.
 struct Streams {
-  int reads = 0, writes = 0;
-  std::uint64_t bytes = 0;  // of each
+  std::vector<std::size_t> read, written;  // tensors of the plan
+  std::uint64_t bytes = 0;                 // of each
+  bool own = false;  // they are equal and as large as that: a floor can use them
+
+  int reads() const { return std::clamp(static_cast<int>(read.size()), 1, 4); }
+  int writes() const { return std::clamp(static_cast<int>(written.size()), 1, 4); }
+  // The tensors in the order in which plans of streams bind theirs.
+  std::vector<std::size_t> slots() const {
+    std::vector<std::size_t> all = read;
+    all.append_range(written);
+    return all;
+  }
 };
 
 Streams streams_of(const Plan& plan, double least_bytes) {
   std::uint64_t largest = 0;
   for (const PlanTensor& tensor : plan.tensors) largest = std::max(largest, tensor.byte_length);
   Streams streams;
-  for (const PlanTensor& tensor : plan.tensors) {
+  streams.own = largest % 16 == 0;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[i];
     if (tensor.byte_length * 4 < largest) continue;
-    streams.reads += tensor.is_input ? 1 : 0;
-    streams.writes += tensor.is_output ? 1 : 0;
+    if (tensor.is_input) streams.read.push_back(i);
+    if (tensor.is_output) streams.written.push_back(i);
+    streams.own = streams.own && tensor.is_input != tensor.is_output &&
+                  tensor.byte_length == largest && tensor.buffer_size == largest;
   }
-  streams.reads = std::clamp(streams.reads, 1, 4);
-  streams.writes = std::clamp(streams.writes, 1, 4);
-  const double each = least_bytes / (streams.reads + streams.writes);
-  streams.bytes = std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
+  streams.own = streams.own && streams.read.size() == static_cast<std::size_t>(streams.reads()) &&
+                streams.written.size() == static_cast<std::size_t>(streams.writes());
+  const double each = least_bytes / (streams.reads() + streams.writes());
+  // What is small (scales, statistics) is left out, so that the floor can use the case's tensors.
+  streams.own = streams.own && std::abs(each / static_cast<double>(largest) - 1) < 0.01;
+  streams.bytes = streams.own
+                      ? largest
+                      : std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
   return streams;
 }
 
@@ -175,36 +193,41 @@ std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const
   return shapes;
 }
 
-// A kernel that reads and writes as many large tensors as the case has, with as many bytes in all.
-// Of plans of several dispatches: one that reads all and then, depending on it, such a kernel. With
+// A kernel that reads and writes as many large tensors as the case has, with as many bytes in all,
+// and in the very buffers of the case where it can: where a buffer lies is worth up to 2 %. Of
+// plans of several dispatches: one that reads all and then, depending on it, such a kernel. With
 // `sum_floors` also kernels that cannot write before they have summed up what they read.
-Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, bool cold) const {
+Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rotation& calls,
+                                                  bool cold) const {
   const double past = cold ? options_.cache_bytes : 0;
   const Plan& plan = entry.prepared->plan();
   const Streams streams = streams_of(plan, entry.measurement.bytes);
-  const auto labelled = [&](std::string label, std::size_t dispatches, std::uint64_t bytes) {
-    Measurement m{.package = entry.measurement.package,
-                  .name = entry.measurement.name,
-                  .variant = std::format("floor {}r{}w{}", streams.reads, streams.writes, label),
-                  .tags = entry.measurement.tags};
-    m.dispatches = dispatches;
-    m.bytes = static_cast<double>(bytes) * (streams.reads + streams.writes);
-    return m;
-  };
-  const bool twice = plan.passes.size() > 1;
   std::vector<Timed> result;
-  if (options_.floors) {
-    WGK_ASSIGN(Rotation rotation,
-               timer_.stream_rotation(streams.reads, streams.writes, streams.bytes, past, twice));
-    result.push_back({labelled(twice ? " in two dispatches" : "", twice ? 2 : 1, streams.bytes),
-                      std::move(rotation)});
-  }
+  const auto add = [&](const std::string& label, const Result<std::shared_ptr<const Plan>>& floor,
+                       std::uint64_t bytes) -> Status {
+    WGK_TRY(floor);
+    const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1;
+    WGK_ASSIGN(Rotation rotation, own ? timer_.rotation_on(*floor, calls, streams.slots())
+                                      : timer_.rotation_of(*floor, past));
+    Measurement m{
+        .package = entry.measurement.package,
+        .name = entry.measurement.name,
+        .variant = std::format("floor {}r{}w{}", streams.reads(), streams.writes(), label),
+        .tags = entry.measurement.tags};
+    m.dispatches = (*floor)->passes.size();
+    m.bytes = static_cast<double>(bytes) * (streams.reads() + streams.writes());
+    result.push_back({std::move(m), std::move(rotation)});
+    return {};
+  };
+  const int reads = streams.reads(), writes = streams.writes();
+  if (options_.floors && plan.passes.size() > 1)
+    WGK_TRY(add(" in two dispatches", twice_plan(reads, writes, streams.bytes), streams.bytes));
+  if (options_.floors && plan.passes.size() == 1)
+    WGK_TRY(add("", streams_plan(reads, writes, streams.bytes), streams.bytes));
   if (!options_.sum_floors) return result;
   for (const SumShape& shape : sum_shapes(plan, streams, context_.device->caps())) {
-    WGK_ASSIGN(Rotation rotation, timer_.sums_rotation(streams.reads, streams.writes, shape, past));
-    result.push_back({labelled(std::format(" with sums, {} lanes x {}", shape.lanes, shape.items),
-                               1, shape.bytes()),
-                      std::move(rotation)});
+    WGK_TRY(add(std::format(" with sums, {} lanes x {}", shape.lanes, shape.items),
+                sums_plan(reads, writes, shape), shape.bytes()));
   }
   return result;
 }
@@ -235,7 +258,7 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
   const std::size_t own = timed.size();
   const auto first =
       std::ranges::find_if(entries, [](const Entry& entry) { return entry.prepared != nullptr; });
-  WGK_ASSIGN(std::vector<Timed> below, floors(*first, cold));
+  WGK_ASSIGN(std::vector<Timed> below, floors(*first, timed.front().rotation, cold));
   timed.append_range(std::move(below));
   std::vector<Rotation> rotations;
   for (Timed& one : timed) rotations.push_back(std::move(one.rotation));

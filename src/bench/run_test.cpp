@@ -154,7 +154,7 @@ TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
   ASSERT_TRUE(timer.has_value());
   const auto subgroup = static_cast<std::uint32_t>(*caps.subgroup_min_size);
   const SumShape shape{.groups = 3, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
-  const auto rotation = (*timer)->sums_rotation(1, 2, shape, 1e4);
+  const auto rotation = (*timer)->rotation_of(*sums_plan(1, 2, shape), 1e4);
   ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
   const gpu::Bound& call = *rotation->front();
   ASSERT_TRUE(call.submit().has_value());
@@ -185,6 +185,23 @@ TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
       EXPECT_EQ(word(1, begin + at), word(0, begin + at) ^ bits);
       EXPECT_EQ(word(2, begin + at), word(0, begin + at) + 1);
     }
+  }
+}
+
+// Where a buffer lies is worth more than what a floor is asked about.
+TEST(Run, AFloorCanUseTheBuffersOfTheCase) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  const auto calls = (*timer)->rotation_of(*streams_plan(1, 2, 4096), 1e4);
+  ASSERT_TRUE(calls.has_value()) << calls.error().to_string();
+  const std::vector<std::size_t> slots = {0, 2};
+  const auto floor = (*timer)->rotation_on(*streams_plan(1, 1, 4096), *calls, slots);
+  ASSERT_TRUE(floor.has_value()) << floor.error().to_string();
+  ASSERT_EQ(floor->size(), calls->size());
+  for (std::size_t i = 0; i < calls->size(); ++i) {
+    EXPECT_EQ((*floor)[i]->tensors()[1].buffer, (*calls)[i]->tensors()[2].buffer);
+    EXPECT_EQ((*floor)[i]->tensors()[1].offset, (*calls)[i]->tensors()[2].offset);
   }
 }
 
@@ -303,7 +320,7 @@ TEST(Run, ColdCallsRotateAndHotOnesDoNot) {
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
   // Three times the cache, in sets of 2 x 4096 bytes.
-  const auto cold = (*timer)->stream_rotation(1, 1, 4096, 1e5);
+  const auto cold = (*timer)->rotation_of(*streams_plan(1, 1, 4096), 1e5);
   ASSERT_TRUE(cold.has_value());
   EXPECT_EQ(cold->size(), 38U);
   EXPECT_NE(cold->at(0)->tensors()[0].offset, cold->at(1)->tensors()[0].offset);
@@ -313,7 +330,7 @@ TEST(Run, TheFloorOfTwoDispatchesHasTwo) {
   if (device() == nullptr) return;
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  const auto rotation = (*timer)->stream_rotation(2, 2, 4096, 1e4, true);
+  const auto rotation = (*timer)->rotation_of(*twice_plan(2, 2, 4096), 1e4);
   ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
   EXPECT_EQ(rotation->front()->prepared().plan().passes.size(), 2U);
   const auto timings = (*timer)->measure({&*rotation, 1});
@@ -327,7 +344,7 @@ TEST(Run, FloorsMoveBitsWithoutAPattern) {
   if (device() == nullptr) return;
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  const auto rotation = (*timer)->stream_rotation(1, 1, 4096, 1e4);
+  const auto rotation = (*timer)->rotation_of(*streams_plan(1, 1, 4096), 1e4);
   ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
   const gpu::Bound& last = *rotation->back();  // of each set, all of the arena is filled
   ASSERT_TRUE(last.submit().has_value());

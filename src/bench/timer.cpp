@@ -203,19 +203,6 @@ Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) 
   return timings;
 }
 
-Result<Rotation> Timer::stream_rotation(int reads, int writes, std::uint64_t bytes,
-                                        double cache_bytes, bool twice) const {
-  WGK_ASSIGN(const auto plan,
-             twice ? twice_plan(reads, writes, bytes) : streams_plan(reads, writes, bytes));
-  return rotation_of(plan, cache_bytes);
-}
-
-Result<Rotation> Timer::sums_rotation(int reads, int writes, const SumShape& shape,
-                                      double cache_bytes) const {
-  WGK_ASSIGN(const auto plan, sums_plan(reads, writes, shape));
-  return rotation_of(plan, cache_bytes);
-}
-
 Result<Rotation> Timer::rotation_of(const std::shared_ptr<const Plan>& plan,
                                     double cache_bytes) const {
   const std::size_t sets = cache_bytes > 0 ? cold_sets(*plan, cache_bytes, kArenaBytes) : 1;
@@ -224,12 +211,17 @@ Result<Rotation> Timer::rotation_of(const std::shared_ptr<const Plan>& plan,
   return rotation;
 }
 
-Result<Timing> Timer::stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes) {
-  auto rotation = stream_rotation(reads, writes, bytes, cache_bytes);
-  if (!rotation) return std::unexpected(std::move(rotation.error()));
-  auto timings = measure({&*rotation, 1});
-  if (!timings) return std::unexpected(std::move(timings.error()));
-  return std::move(timings->front());
+Result<Rotation> Timer::rotation_on(const std::shared_ptr<const Plan>& plan, const Rotation& calls,
+                                    std::span<const std::size_t> slots) const {
+  WGK_ASSIGN(const auto prepared, gpu::Prepared::make(context_, plan));
+  Rotation rotation;
+  for (const auto& call : calls) {
+    std::vector<gpu::Slice> slices;
+    for (const std::size_t slot : slots) slices.push_back(call->tensors()[slot]);
+    WGK_ASSIGN(auto bound, gpu::Bound::make(prepared, std::move(slices)));
+    rotation.push_back(std::move(bound));
+  }
+  return rotation;
 }
 
 std::uint64_t Timer::copied_bytes() const {
@@ -238,7 +230,8 @@ std::uint64_t Timer::copied_bytes() const {
 }
 
 Result<Rotation> Timer::copy_rotation(double cache_bytes) const {
-  return stream_rotation(1, 1, copied_bytes() / 2, cache_bytes);
+  WGK_ASSIGN(const auto plan, streams_plan(1, 1, copied_bytes() / 2));
+  return rotation_of(plan, cache_bytes);
 }
 
 Result<DeviceSpeed> Timer::device_speed(double cache_bytes) {

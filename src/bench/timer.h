@@ -57,17 +57,12 @@ class Timer {
   // `cache_bytes`: buffers of the copy rotate past it.
   Result<DeviceSpeed> device_speed(double cache_bytes);
 
-  // Reads and writes that many buffers of `bytes` each, cold: the floor of a kernel with these
-  // streams. Seconds per call.
-  Result<Timing> stream_floor(int reads, int writes, std::uint64_t bytes, double cache_bytes);
-  // One set of buffers with `cache_bytes` 0, here and below.
-  // The calls of stream_floor, for interleaving with others; with `twice`, of two dispatches.
-  Result<Rotation> stream_rotation(int reads, int writes, std::uint64_t bytes, double cache_bytes,
-                                   bool twice = false) const;
-
-  // The calls of sums_plan.
-  Result<Rotation> sums_rotation(int reads, int writes, const SumShape& shape,
-                                 double cache_bytes) const;
+  // A plan on buffers of its own that hold bits without a pattern, in as many sets as go past
+  // `cache_bytes`; in one with 0.
+  Result<Rotation> rotation_of(const std::shared_ptr<const Plan>& plan, double cache_bytes) const;
+  // A plan on the buffers of other calls: its tensors are theirs with the indices `slots`.
+  Result<Rotation> rotation_on(const std::shared_ptr<const Plan>& plan, const Rotation& calls,
+                               std::span<const std::size_t> slots) const;
 
   // Copies of large buffers: what the speed of other calls is measured against.
   Result<Rotation> copy_rotation(double cache_bytes) const;
@@ -83,7 +78,6 @@ class Timer {
   Result<double> time(const Rotation& rotation, std::uint32_t repetitions,
                       std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
-  Result<Rotation> rotation_of(const std::shared_ptr<const Plan>& plan, double cache_bytes) const;
   Status prepare_guard();
   Result<std::vector<Timing>> measure_once(std::span<const Rotation> rotations);
 
