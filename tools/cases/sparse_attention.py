@@ -361,13 +361,21 @@ def tunables():
     for lanes, unroll, workgroups in ((64, 1, 1), (128, 2, 64), (256, 4, 4000)):
         cases.append(Call(1, total=300, heads=4, kv_heads=1, rotary="neox", seed=408, blocks=20, local=4, stride=4).case(
             f"decode_lanes_{lanes}", tunables={"DECODE_LANES": lanes, "DECODE_UNROLL": unroll, "DECODE_WORKGROUPS": workgroups, "DECODE_SHORT": 0}))
-    # The GPU's forms of decode, also where an adapter prefers others: scores spread over lanes, one chunk of keys per split, several, one head per subgroup.
-    for name, tunables in (("spread", {"DECODE_SPREAD": 2}), ("heads", {"DECODE_HEADS": True})):
+    # The GPU's forms of decode, also where an adapter prefers others: scores not spread over lanes, one chunk of keys per split, several, one head per subgroup.
+    for name, tunables in (("plain", {"DECODE_SPREAD": False}), ("heads", {"DECODE_HEADS": True})):
         for splits, workgroups in (("few", 3), ("many", 600)):
             settings = {**tunables, "DECODE_WORKGROUPS": workgroups, "DECODE_SHORT": 0}
             for dtype, more in ((F16, {"size": 128, "heads": 4, "kv_heads": 1, "scale": 2.0}), (F32, {"size": 40, "heads": 6, "kv_heads": 2, "packed": True})):
                 cases.append(Call(1, total=300, dtype=dtype, rotary="neox", seed=417, blocks=20, local=4, stride=4, batch=2, lengths=[300, 131], **more).case(
                     f"decode_{name}_{splits}_{'f16' if dtype == F16 else 'f32'}", tunables=settings))
+    # A few tokens split over the key axis, some of them in the next block; all splits of a call in one dispatch.
+    for dtype, more in ((F16, {"size": 128, "heads": 4, "kv_heads": 1, "scale": 2.0}), (F32, {"size": 40, "heads": 6, "kv_heads": 2, "packed": True})):
+        element = "f16" if dtype == F16 else "f32"
+        call = {"dtype": dtype, "rotary": "neox", "seed": 420, "blocks": 20, "local": 4, "stride": 4, "batch": 2, **more}
+        for splits, workgroups in (("few", 3), ("many", 600)):
+            cases.append(Call(3, total=290, lengths=[290, 129], **call).case(
+                f"continuation_split_{splits}_{element}", tunables={"DECODE_WORKGROUPS": workgroups}))
+        cases.append(Call(1, total=300, lengths=[300, 131], **call).case(f"decode_one_dispatch_{element}", tunables={"DECODE_SHORT": 1000}))
     return cases
 
 
