@@ -609,8 +609,9 @@ typedef void (*wgk_future_callback)(wgk_status status, wgk_error* error, void* u
 WGK_API wgk_status wgk_future_ready(wgk_future* future, bool* ready, wgk_error** error);
 /* Afterwards the results can be taken. */
 WGK_API wgk_status wgk_future_wait(wgk_future* future, uint64_t timeout_ns, wgk_error** error);
-/* Runs once, inside a later wgk_runtime_poll (or with "usage/cancelled" inside wgk_runtime_free);
- * the future must live until then. Afterwards the results can be taken. */
+/* Runs once, inside a later wgk_runtime_poll (or with "usage/cancelled" inside wgk_runtime_free).
+ * Afterwards the results can be taken; where the future was freed before, they are dropped. A
+ * future of one result has one callback. */
 WGK_API wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, void* user,
                                    wgk_error** error);
 WGK_API void wgk_future_cancel(wgk_future* future);

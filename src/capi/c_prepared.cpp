@@ -262,15 +262,16 @@ wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, voi
         future->pending);
     if (!waiting)
       return failure("usage/future", "the future has its result, was cancelled or has a callback");
+    if (!future->alive) future->alive = std::make_shared<char>();
     std::visit(
         [&](auto& pending) {
-          pending.then([future, callback, user](auto result) {
+          pending.then([future, alive = std::weak_ptr(future->alive), callback, user](auto result) {
             wgk_error* failed = nullptr;
             wgk_status status = WGK_OK;
             if (!result) {
               status = report(result.error(), &failed);
             } else if constexpr (!std::is_void_v<typename decltype(result)::value_type>) {
-              future->result = std::move(*result);
+              if (!alive.expired()) future->result = std::move(*result);
             }
             callback(status, failed, user);
           });

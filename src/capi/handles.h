@@ -62,6 +62,7 @@ struct wgk_future {
   Pending pending;
   // After the wait.
   std::variant<std::monostate, wgk::CallResult, wgk::Prepared, std::size_t> result = {};
+  std::shared_ptr<void> alive = {};  // for callbacks that come after it was freed
 };
 
 namespace wgk::capi {
