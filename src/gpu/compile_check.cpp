@@ -35,6 +35,7 @@ Status CompileChecker::check(const Plan& plan) const {
   std::vector<const PlanPass*> passes;
   for (const PlanPass& pass : plan.passes) passes.push_back(&pass);
   auto pipelines = context_.pipelines->get(passes);
+  context_.pipelines->clear();  // thousands of them would fill the memory
   if (!pipelines) {
     return std::unexpected(std::move(pipelines.error())
                                .during(std::format("compiling {} (variant {}) as on '{}'",

@@ -66,6 +66,14 @@ test_made_once_and_reused() {
   contains "installed" "install first" "$(cat "$(root_of)/etc/fake.log")"
 }
 
+test_signs_of_life_without_a_terminal() {
+  write_fakes
+  sed -i 's/^sleep "\${FAKE_SLEEP:-0}"/echo "Retrieving things"; &/' bin/debootstrap
+  FAKE_SLEEP=3 WGK_DEV_HEARTBEAT=1 "$DEV" shell -c : 2>err
+  contains "progress" "Retrieving things" "$(cat err)"
+  contains "the end" "unpacking Debian forky: done in" "$(cat err)"
+}
+
 test_another_list_makes_another_root() {
   write_fakes
   "$DEV" shell -c : 2>/dev/null

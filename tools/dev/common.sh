@@ -22,7 +22,7 @@ cache_dir() {
 }
 
 # step LOG TEXT CMD...: runs CMD with its output in LOG. On a terminal one line shows the time and the last thing that CMD
-# said, and is gone at the end; elsewhere two plain lines. A failure shows the end of the log.
+# said, and is gone at the end; elsewhere plain lines, one now and then. A failure shows the end of the log.
 step() {
   local log=$1 text=$2 start=$SECONDS rc=0 pid
   shift 2
@@ -30,7 +30,7 @@ step() {
   "$@" >>"$log" 2>&1 </dev/null &
   pid=$!
   STEP_PID=$pid
-  if [ -t 2 ]; then show_progress "$pid" "$text" "$log"; fi
+  if [ -t 2 ]; then show_progress "$pid" "$text" "$log"; else show_heartbeat "$pid" "$log"; fi
   wait "$pid" || rc=$?
   STEP_PID=
   if [ "$rc" -ne 0 ]; then
@@ -51,6 +51,18 @@ show_progress() {
     sleep 0.3
   done
   printf '\r\033[K' >&2
+}
+
+# Where there is no terminal, a sign of life now and then.
+show_heartbeat() {
+  local pid=$1 log=$2 shown=$SECONDS
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    if [ $((SECONDS - shown)) -ge "${WGK_DEV_HEARTBEAT:-30}" ]; then
+      shown=$SECONDS
+      say "         $(tail -n 1 "$log" | tr -cd '[:print:]' | cut -c1-100)"
+    fi
+  done
 }
 
 # A run that is stopped takes its set-up with it and leaves no half-made root.

@@ -188,18 +188,6 @@ run_stage() {
   [ "$rc" = 0 ] || [ "$rc" = 77 ] || FAILED=$((FAILED + 1))
 }
 
-# Where there is no terminal, a sign of life every half minute.
-show_heartbeat() {
-  local pid=$1 log=$2 shown=$SECONDS
-  while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.2
-    if [ $((SECONDS - shown)) -ge 30 ]; then
-      shown=$SECONDS
-      say "         $(tail -n 1 "$log" | tr -cd '[:print:]' | cut -c1-100)"
-    fi
-  done
-}
-
 cmd_test() {
   local selected=() name start=$SECONDS
   export WGK_TEST_FULL=${WGK_TEST_FULL:-0}
