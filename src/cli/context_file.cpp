@@ -2,6 +2,7 @@
 #include "cli/context_file.h"
 
 #include "base/try.h"
+#include "expr/globals.h"
 #include "io/files.h"
 #include "json/json.h"
 #include "plan/scope.h"
@@ -32,9 +33,12 @@ Status read_context(const std::string& path, expr::Scope& scope) {
     caps = *std::move(read);
   }
   planning::DeviceNames(caps).add_to(scope);
+  Json names{Json::Object{}};
   for (const auto& [name, value] : *json->if_object()) {
-    if (name != "device") scope.set(name, expr::Value::from_json(value));
+    if (name != "device") names.if_object()->emplace_back(name, value);
   }
+  if (Status added = expr::add_context(scope, names); !added)
+    return std::unexpected(std::move(added).error().during("reading the context " + path));
   return {};
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgk eval: the expression language alone.
-#include <cmath>
-
-#include "base/number.h"
 #include "cli/context_file.h"
 #include "cli/limit_flags.h"
 #include "cli/session.h"
@@ -11,19 +8,6 @@
 
 namespace wgk::cli {
 namespace {
-
-// As JavaScript shows a plain value: texts as they are, the rest as JSON, with the numbers that
-// JSON has no word for.
-std::string shown(const expr::Value& value) {
-  if (value.is_undefined()) return "undefined";
-  if (value.is_null()) return "null";
-  if (const std::string* text = value.if_string()) return *text;
-  if (const expr::Number* number = value.if_number()) {
-    return number->value == 0 && std::signbit(number->value) ? "-0" : number_text(number->value);
-  }
-  if (value.if_function() != nullptr) return "[function]";
-  return json::write(value.to_json());
-}
 
 std::string_view kind(const expr::Value& value) {
   if (value.is_undefined()) return "undefined";
@@ -39,14 +23,17 @@ int run_eval(const Session& session, const std::string& text, const std::string&
   expr::Scope scope(&expr::helpers());
   if (const Status status = read_context(context, scope); !status)
     return session.fail(status.error());
-  const auto value = expr::Expression(text).evaluate(scope, source_limits(session));
-  if (!value) return session.fail(value.error());
-  if (session.json) {
-    session.print_json(Json::object(
-        {{"kind", kind(*value)}, {"value", value->to_json()}, {"text", shown(*value)}}));
-  } else {
-    session.print(shown(*value) + "\n");
+  const expr::Expression expression(text);
+  const auto printed = expression.print(scope, source_limits(session));
+  if (!printed) return session.fail(printed.error());
+  if (!session.json) {
+    session.print(*printed + "\n");
+    return kSuccess;
   }
+  const auto value = expression.evaluate(scope, source_limits(session));
+  if (!value) return session.fail(value.error());
+  session.print_json(
+      Json::object({{"kind", kind(*value)}, {"value", value->to_json()}, {"text", *printed}}));
   return kSuccess;
 }
 
@@ -57,15 +44,17 @@ void add_eval(CLI::App& app, Session& session) {
     std::string expression, context;
   };
   auto flags = std::make_shared<EvalFlags>();
-  CLI::App* command =
-      add_command(app, session, "eval", "Evaluate an expression of the manifest language",
-                  {"wgk eval 'ceilDiv(10, 4) * 2'",
-                   "wgk eval 'numel(shapes.x) % 4 == 0' --context names.json"});
+  CLI::App* command = add_command(
+      app, session, "eval",
+      "Print what an expression of the manifest language gives, as the engine prints it",
+      {"wgk eval 'ceilDiv(10, 4) * 2'",
+       "wgk eval 'numel(shapes.x) % 4 == 0' --context names.json"});
   command->add_option("EXPR", flags->expression, "The expression")->required();
   add_limit_option(*command, session);
   command->add_option("--context", flags->context,
                       "JSON file of the names that the expression sees");
-  command->add_flag("--json", session.json, "Print JSON");
+  command->add_flag("--json", session.json,
+                    "Print JSON: kind and plain value as a plan has them, and the text");
   command->callback([flags, &session] {
     session.command = [flags, &session] {
       return run_eval(session, flags->expression, flags->context);

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("error[limit/host-memory]: the host is out of memory\n", stderr);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error[limit/host-memory]: %s\n", error.what());
+    std::fprintf(stderr, "error[usage/internal]: %s\n", error.what());
   }
   return 3;
 }

@@ -67,6 +67,7 @@ void fit(std::vector<std::size_t>& widths, std::size_t width) {
 int exit_code(const Error& error) {
   const std::string_view code = error.code;
   if (code.starts_with("usage/")) return kUsage;
+  if (code == "device/compile") return kInvalid;  // the text is the package's
   if (code.starts_with("device/") || code == "select/none") return kNoDevice;
   if (code == "store/network" || code == "store/offline" || code == "store/cache" ||
       code == "store/lock")

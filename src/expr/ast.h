@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "expr/name.h"
 #include "expr/value.h"
 
 namespace wgk::expr {
@@ -16,18 +17,6 @@ namespace wgk::expr {
 using NodeId = std::uint32_t;
 using NameId = std::uint32_t;
 inline constexpr std::uint32_t kNothing = 0xffffffffU;
-
-// FNV-1a: names are compared by hash first.
-constexpr std::uint64_t name_hash(std::string_view name) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
-struct Name {
-  std::string text;
-  std::uint64_t hash;
-};
 
 enum class NodeKind : std::uint8_t {
   kConstant,  // first: index into constants

@@ -20,8 +20,6 @@
 namespace wgk::expr {
 namespace {
 
-// Native recursion, in levels of evaluate(); macros and nested source share it.
-constexpr std::size_t kDeepestRecursion = 1000;
 // All texts that one evaluation builds may have this many times the bytes of the largest one.
 constexpr std::size_t kTextFactor = 16;
 
@@ -59,8 +57,9 @@ void Frame::set(NameId name, Value value) {
 bool Evaluator::fail_with(std::string_view code, std::string message) {
   if (signal_ != Signal::kError) {
     signal_ = Signal::kError;
-    error_.code = std::string(code);
-    error_.message = std::move(message);
+    error_.emplace();
+    error_->code = std::string(code);
+    error_->message = std::move(message);
     error_place_ = place_;
   }
   return false;
@@ -86,11 +85,7 @@ bool Evaluator::fail_depth() {
   return fail_with("limit/depth", "a value is nested too deep to be printed");
 }
 
-bool Evaluator::enter() {
-  if (depth_ < kDeepestRecursion) {
-    ++depth_;
-    return true;
-  }
+bool Evaluator::fail_recursion() {
   return fail_with("limit/depth", "evaluation is nested too deep");
 }
 
@@ -164,17 +159,14 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
   }
 }
 
-const Value& Evaluator::named(NameId name) const {
-  static const Value kUndefined;
-  const bool in_frames = settable_ == nullptr || (*settable_)[name];
-  for (const Frame* frame = in_frames ? frame_.get() : nullptr; frame != nullptr;
-       frame = frame->parent.get()) {
+const Value& Evaluator::named_in_frames(NameId name) const {
+  for (const Frame* frame = frame_.get(); frame != nullptr; frame = frame->parent.get()) {
     const Value* found = frame->find(name);
     if (found == nullptr && name == own_name_) break;
-    if (found != nullptr) return found->is_hole() ? kUndefined : *found;
+    if (found != nullptr) return found->is_hole() ? undefined_ : *found;
   }
-  const Value* outer = name < names_.size() ? names_[name] : nullptr;
-  return outer == nullptr ? kUndefined : *outer;
+  const Value* outer = names_[name];
+  return outer == nullptr ? undefined_ : *outer;
 }
 
 bool Evaluator::evaluate_list(const Node& node, Value& result) {
@@ -222,19 +214,29 @@ bool Evaluator::evaluate_sign(const Node& node, Value& result) {
 // Gives back the operand that decides.
 bool Evaluator::evaluate_logical(const Node& node, Value& result) {
   const bool wanted = node.kind == NodeKind::kOr;
+  const Value* operand = nullptr;
   for (std::uint32_t i = 0; i < node.count; ++i) {
-    if (!evaluate(ast_.links[node.first + i], result)) return false;
+    operand = peek(ast_.links[node.first + i], result);
+    if (operand == nullptr) return false;
     if (i + 1 == node.count) break;
-    if (result.is_hole()) return fail("an empty place has no truth");
-    if (is_true(result) == wanted) break;
+    if (operand->is_hole()) return fail("an empty place has no truth");
+    if (is_true(*operand) == wanted) break;
   }
+  if (operand != &result) result = Value(*operand);
   return true;
 }
 
 bool Evaluator::evaluate_binary(const Node& node, Value& result) {
   Value left_holder, right_holder;
-  const Value* left = peek(ast_.links[node.first], left_holder);
+  const NodeId first = ast_.links[node.first];
+  const Value* left = peek(first, left_holder);
   if (left == nullptr) return false;
+  if (ast_.nodes[first].kind == NodeKind::kPostfix && !is_lookup(ast_.links[node.first + 2])) {
+    // A macro on the right may replace the member of a namespace.
+    Value copy = *left;
+    left_holder = std::move(copy);
+    left = &left_holder;
+  }
   for (std::uint32_t i = 1; i < node.count; i += 2) {
     const auto op = static_cast<Operator>(ast_.links[node.first + i]);
     const Value* right = peek(ast_.links[node.first + i + 1], right_holder);

@@ -56,7 +56,7 @@ class Evaluator : public CallContext {
   Signal signal() const { return signal_; }
   // The first error; its code is empty for a wrong type or value, which expressions and templates
   // name differently.
-  const Error& error() const { return error_; }
+  Error error() const { return error_.value_or(Error{}); }
   // Byte of the source where the failing part begins.
   std::size_t error_place() const { return error_place_; }
 
@@ -65,15 +65,26 @@ class Evaluator : public CallContext {
   virtual bool call_closure(const Function& function, std::span<Value> arguments, Value& result);
 
   bool fail_with(std::string_view code, std::string message);
-  // The value of a node, without a copy where it is a name or a constant; else it is put into
-  // `holder`. Valid until a name is set. Null as for a false of evaluate().
+  // The value of a node, without a copy where it is a name, a constant or a path; else it is put
+  // into `holder`. Valid until a name or the member of a namespace is set. Null as for a false of
+  // evaluate().
   const Value* peek(NodeId node, Value& holder) {
     const Node& source = ast_.nodes[node];
-    const bool is_name = source.kind == NodeKind::kName;
-    if (!is_name && source.kind != NodeKind::kConstant)
-      return evaluate(node, holder) ? &holder : nullptr;
-    if (!charge(1)) return nullptr;
-    return is_name ? &named(source.first) : &ast_.constants[source.first];
+    if (source.kind == NodeKind::kName || source.kind == NodeKind::kConstant) {
+      if (!charge(1)) return nullptr;
+      return source.kind == NodeKind::kName ? &named(source.first) : &ast_.constants[source.first];
+    }
+    if (source.kind == NodeKind::kPostfix && source.form == PostfixForm::kPath) {
+      const Value* place = nullptr;
+      return charge(1) && follow_path(source, source.count, holder, place) ? place : nullptr;
+    }
+    return evaluate(node, holder) ? &holder : nullptr;
+  }
+  // Nodes that peek() gives without running anything of the template's.
+  bool is_lookup(NodeId node) const {
+    const Node& source = ast_.nodes[node];
+    return source.kind == NodeKind::kName || source.kind == NodeKind::kConstant ||
+           (source.kind == NodeKind::kPostfix && source.form == PostfixForm::kPath);
   }
   bool interrupt(Signal signal) {
     signal_ = signal;
@@ -86,7 +97,11 @@ class Evaluator : public CallContext {
   bool apply_filter(const FilterUse& use, Value& operand);
 
   // Counts one level of native recursion; leave() after each successful enter().
-  bool enter();
+  bool enter() {
+    if (depth_ == kDeepestRecursion) return fail_recursion();
+    ++depth_;
+    return true;
+  }
   void leave() { --depth_; }
 
   const Ast& ast_;
@@ -95,13 +110,23 @@ class Evaluator : public CallContext {
   std::shared_ptr<Frame> frame_;  // null in plain expressions
   NameId own_name_ = kNothing;    // found in the innermost frame only, else outside
   // By name: whether a frame may hold it. Null: any name.
-  const std::vector<bool>* settable_ = nullptr;
+  const std::vector<std::uint8_t>* settable_ = nullptr;
   std::size_t place_ = 0;  // byte of the source that is evaluated now
 
  private:
+  // Native recursion, in levels of evaluate(); macros and nested source share it.
+  static constexpr std::size_t kDeepestRecursion = 1000;
+
   bool fail_charge(std::size_t steps);
+  bool fail_recursion();
   bool evaluate_node(const Node& node, Value& result);
-  const Value& named(NameId name) const;
+  const Value& named(NameId name) const {
+    const bool in_frames = frame_ != nullptr && (settable_ == nullptr || (*settable_)[name] != 0);
+    if (in_frames) return named_in_frames(name);
+    const Value* outer = names_[name];
+    return outer == nullptr ? undefined_ : *outer;
+  }
+  const Value& named_in_frames(NameId name) const;
   bool evaluate_list(const Node& node, Value& result);
   bool evaluate_object(const Node& node, Value& result);
   bool evaluate_sign(const Node& node, Value& result);
@@ -120,10 +145,11 @@ class Evaluator : public CallContext {
   bool call_arguments(const Step& step, std::vector<Value>& arguments);
   bool call_native(const Function& function, std::span<Value> arguments, Value& result);
 
+  const Value undefined_;
   std::size_t steps_ = 0;
   std::size_t depth_ = 0;
   std::size_t text_bytes_ = 0;
-  Error error_{};
+  std::optional<Error> error_;
   std::size_t error_place_ = 0;
   Signal signal_ = Signal::kNone;
 };

@@ -142,7 +142,8 @@ std::string Expression::explain_not_true(const Scope& scope) const {
   const Parsed& parsed = *parsed_;
   if (!parsed.syntax) return parsed.syntax.error().message;
   NameValues names;
-  if (const std::optional<Error> error = parsed.resolve(scope, names)) return error->message;
+  if (const std::optional<NameId> unknown = parsed.look_up(scope, names))
+    return parsed.unknown_name(*unknown, scope).message;
   return Explainer(parsed, names.values()).explain();
 }
 

@@ -96,12 +96,11 @@ void ParsedExpression::collect_free_names() {
       literals.emplace_back(use.name, literal);
       continue;
     }
-    if (std::find(used.begin(), used.end(), use.name) != used.end()) continue;
-    used.push_back(use.name);
+    if (std::ranges::find(used, use.name, &Use::name) != used.end()) continue;
     const auto same = [&](const NameUse& other) { return other.name == use.name; };
-    if (use.only_tested && std::count_if(uses.begin(), uses.end(), same) == 1) continue;
-    required.push_back(use.name);
-    free_names.push_back(name);
+    const bool required = !use.only_tested || std::count_if(uses.begin(), uses.end(), same) > 1;
+    used.push_back({use.name, required});
+    if (required) free_names.push_back(name);
   }
 }
 
@@ -121,25 +120,26 @@ Error ParsedExpression::error_of(const Evaluator& evaluator) const {
   return error;
 }
 
-void ParsedExpression::look_up(const Scope& scope, NameValues& target) const {
+std::optional<NameId> ParsedExpression::look_up(const Scope& scope, NameValues& target) const {
   const std::span<const Value*> names = target.reset(ast.names.size());
   for (const auto& [id, value] : literals) names[id] = value;
-  for (const NameId id : used) names[id] = scope.find(ast.names[id].text, ast.names[id].hash);
+  std::optional<NameId> unknown;
+  for (const Use& use : used) {
+    const Name& name = ast.names[use.name];
+    const Value* value = scope.find(name.text, name.hash);
+    names[use.name] = value;
+    if (value == nullptr && use.required && !unknown) unknown = use.name;
+  }
+  return unknown;
 }
 
-std::optional<Error> ParsedExpression::resolve(const Scope& scope, NameValues& target) const {
-  look_up(scope, target);
-  const std::span<const Value*> names = target.values();
-  for (const NameId id : required) {
-    if (names[id] != nullptr) continue;
-    const std::string& name = ast.names[id].text;
-    return Error{"expression/unknown-name",
-                 "nothing defines '" + name + "' in '" + text + "'",
-                 {},
-                 suggestion(name, scope.names()),
-                 {}};
-  }
-  return std::nullopt;
+Error ParsedExpression::unknown_name(NameId id, const Scope& scope) const {
+  const std::string& name = ast.names[id].text;
+  return Error{"expression/unknown-name",
+               "nothing defines '" + name + "' in '" + text + "'",
+               {},
+               suggestion(name, scope.names()),
+               {}};
 }
 
 Expression::Expression(std::string text)
@@ -149,17 +149,42 @@ const std::string& Expression::text() const { return parsed_->text; }
 Status Expression::syntax(const Limits& limits) const { return parsed_->check(limits); }
 const std::vector<std::string>& Expression::free_names() const { return parsed_->free_names; }
 
-Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
+bool Expression::reads_only(const std::function<bool(std::string_view)>& known) const {
+  return std::ranges::all_of(parsed_->used, [&](const ParsedExpression::Use& use) {
+    return known(parsed_->ast.names[use.name].text);
+  });
+}
+
+// Evaluates and hands evaluator and result to `finish`.
+template <class Finish>
+auto Expression::run(const Scope& scope, const Limits& limits, Finish finish) const
+    -> decltype(finish(std::declval<Evaluator&>(), std::declval<Value&>())) {
   const Parsed& parsed = *parsed_;
   if (!parsed.syntax || parsed.depth > limits.max_depth)
     return std::unexpected(parsed.check(limits).error());
   NameValues names;
-  if (std::optional<Error> error = parsed.resolve(scope, names))
-    return std::unexpected(*std::move(error));
+  if (const std::optional<NameId> unknown = parsed.look_up(scope, names))
+    return std::unexpected(parsed.unknown_name(*unknown, scope));
   Evaluator evaluator(parsed.ast, names.values(), limits);
   Value result;
   if (!evaluator.evaluate(parsed.root, result)) return std::unexpected(parsed.error_of(evaluator));
-  return result.untagged();
+  return finish(evaluator, result);
+}
+
+Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
+  return run(scope, limits, [](Evaluator&, Value& result) -> Result<Value> {
+    return std::move(result).untagged();
+  });
+}
+
+Result<std::string> Expression::print(const Scope& scope, const Limits& limits) const {
+  return run(scope, limits, [this](Evaluator& evaluator, Value& result) -> Result<std::string> {
+    if (result.is_null()) return "null";
+    std::string text;
+    if (!append_printed(evaluator, result, text))
+      return std::unexpected(parsed_->error_of(evaluator));
+    return well_formed(std::move(text));
+  });
 }
 
 struct Rule::Node {
@@ -250,6 +275,14 @@ bool Rule::mentions(std::string_view name) const {
         found || std::ranges::find(expression.free_names(), name) != expression.free_names().end();
   });
   return found;
+}
+
+bool Rule::reads_only(const std::function<bool(std::string_view)>& known) const {
+  bool all = true;
+  if (root_ == nullptr) return all;
+  each_expression(*root_,
+                  [&](const Expression& expression) { all = all && expression.reads_only(known); });
+  return all;
 }
 
 Status Rule::syntax(const Limits& limits) const {

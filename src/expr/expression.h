@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "expr/function.h"
@@ -17,6 +18,8 @@
 #include "expr/value.h"
 
 namespace wgk::expr {
+
+class Evaluator;
 
 // The global names of manifest expressions: helpers of format.md b.4 and DISPATCH_FOLD_WIDTH. f16Ok
 // is not here: it depends on the device.
@@ -38,11 +41,16 @@ class Expression {
   // Names used free, in order of first use (a bare operand of "is defined" that occurs nowhere else
   // is not among them).
   const std::vector<std::string>& free_names() const;
+  // Whether every name, tested ones included, is one that `known` accepts.
+  bool reads_only(const std::function<bool(std::string_view)>& known) const;
 
   // The plain result. A free name that `scope` does not know is an error
   // ("expression/unknown-name", with a near name), also in a branch not taken; other errors are
   // "expression/type", "expression/syntax", "limit/steps", ...
   Result<Value> evaluate(const Scope& scope, const Limits& limits = {}) const;
+  // The result as the reference engine prints it, for authors: before it becomes plain, so that 8/2
+  // is 4.0. "undefined" and "null" where the engine prints nothing.
+  Result<std::string> print(const Scope& scope, const Limits& limits = {}) const;
 
   // Why the expression did not give exactly true: the failing operand of the outermost `and` chain
   // with its value, as
@@ -50,6 +58,10 @@ class Expression {
   std::string explain_not_true(const Scope& scope) const;
 
  private:
+  template <class Finish>
+  auto run(const Scope& scope, const Limits& limits, Finish finish) const
+      -> decltype(finish(std::declval<Evaluator&>(), std::declval<Value&>()));
+
   struct Parsed;
   std::shared_ptr<const Parsed> parsed_;
 };
@@ -67,6 +79,7 @@ class Rule {
   std::vector<std::string> free_names() const;
   // Whether `name` is one of them.
   bool mentions(std::string_view name) const;
+  bool reads_only(const std::function<bool(std::string_view)>& known) const;
   Status syntax(const Limits& limits = {}) const;  // the first syntax error inside
 
  private:
@@ -88,11 +101,5 @@ class Parses {
  private:
   std::map<std::string, Expression, std::less<>> by_text_;
 };
-
-// For authors: one expression with the reference engine's own globals (range, namespace,
-// raise_exception, true, none ...) and the members of a JSON object as names, and nothing else.
-// Unknown names are undefined, as in the engine alone. The result as the engine prints it.
-Result<std::string> evaluate_text(std::string_view text, const Json& context,
-                                  const Limits& limits = {});
 
 }  // namespace wgk::expr

@@ -18,8 +18,8 @@ void run(std::string_view text) {
   if (!expression.syntax() && evaluates)
     std::abort();  // a syntax error must be raised by evaluation
   (void)expression.explain_not_true(fuzz_scope());
-  const Result<std::string> once = evaluate_text(text, fuzz_context(), kFuzzLimits);
-  const Result<std::string> again = evaluate_text(text, fuzz_context(), kFuzzLimits);
+  const Result<std::string> once = expression.print(fuzz_scope(), kFuzzLimits);
+  const Result<std::string> again = expression.print(fuzz_scope(), kFuzzLimits);
   if (once.has_value() != again.has_value() || (once && *once != *again)) std::abort();
 }
 

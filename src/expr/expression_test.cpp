@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/expression.h"
+#include "expr/globals.h"
 
 #include <gtest/gtest.h>
 
@@ -236,19 +237,36 @@ TEST(Parses, GiveEqualTextsOneParse) {
   EXPECT_EQ(rule.free_names(), (std::vector<std::string>{"x", "z"}));
 }
 
-TEST(EvaluateText, IsTheEngineAlone) {
-  const Json context = json::parse(R"({"n": 3, "s": "a"})").value();
-  EXPECT_EQ(evaluate_text("n / 1", context).value(), "3.0");
-  EXPECT_EQ(evaluate_text("range(n)", context).value(), "[0, 1, 2]");
-  EXPECT_EQ(evaluate_text("nosuch", context).value(), "undefined");
-  EXPECT_EQ(evaluate_text("none", context).value(), "null");
-  EXPECT_EQ(evaluate_text("ceilDiv(1, 2)", context).error().code, "expression/type");
-  EXPECT_EQ(
-      evaluate_text("raise_exception('no ' ~ s)", context).error().to_string(),
-      "error[template/raised]: no a\n  while evaluating 'raise_exception('no ' ~ s)', column 16");
-  EXPECT_EQ(evaluate_text("1", json::parse(R"({"range": 1})").value()).error().code,
-            "expression/type");
-  EXPECT_EQ(evaluate_text("1", Json(3)).error().code, "expression/type");
+TEST(Print, AsTheEngineDoes) {
+  Scope scope(&helpers());
+  scope.set("n", Value(3));
+  scope.set("s", Value("a"));
+  const auto print = [&](const char* text) { return Expression(text).print(scope); };
+  EXPECT_EQ(print("n / 1").value(), "3.0");
+  EXPECT_EQ(print("[n / 2, s, none, true]").value(), "[1.5, \"a\", null, true]");
+  EXPECT_EQ(print("{'a': 1}.b").value(), "undefined");
+  EXPECT_EQ(print("none").value(), "null");
+  EXPECT_EQ(print("s").value(), "a");
+  EXPECT_EQ(print("ceilDiv(n, 2)").value(), "2");
+  EXPECT_EQ(print("nosuch").error().code, "expression/unknown-name");
+  EXPECT_EQ(print("ceilDiv").error().code, "expression/type") << "a function";
+  EXPECT_EQ(print("s - 1").error().code, "expression/type");
+  EXPECT_EQ(print("1 +").error().code, "expression/syntax");
+}
+
+TEST(Context, HidesNoNameOfTheEngine) {
+  const auto add = [](const char* json) {
+    Scope scope;
+    return add_context(scope, json::parse(json).value());
+  };
+  EXPECT_TRUE(add(R"({"n": 3})"));
+  for (const char* name : {"range", "namespace", "raise_exception", "true", "none", "False"}) {
+    const auto added = add((R"({")" + std::string(name) + R"(": 1})").c_str());
+    ASSERT_FALSE(added) << name;
+    EXPECT_EQ(added.error().code, "expression/type");
+    EXPECT_NE(added.error().message.find(name), std::string::npos);
+  }
+  EXPECT_EQ(add("3").error().code, "expression/type");
 }
 
 }  // namespace

@@ -45,10 +45,10 @@ struct ParsedExpression {
   Error error_of(const Evaluator& evaluator) const;
   // The syntax error, or "limit/depth".
   Status check(const Limits& limits) const;
-  // The value of each name of the tree, null where `scope` has none.
-  void look_up(const Scope& scope, NameValues& names) const;
-  // The same; the error names the first one that is required and unknown.
-  std::optional<Error> resolve(const Scope& scope, NameValues& names) const;
+  // The value of each name of the tree, null where `scope` has none. Gives the first name that is
+  // required and unknown.
+  std::optional<NameId> look_up(const Scope& scope, NameValues& names) const;
+  Error unknown_name(NameId name, const Scope& scope) const;
 
   std::string text;
   Source source;
@@ -57,9 +57,12 @@ struct ParsedExpression {
   Status syntax;
   std::size_t depth = 0;  // of nesting
   std::vector<std::string> free_names;
-  std::vector<NameId> used;  // all names but the literal ones
+  struct Use {
+    NameId name;
+    bool required;  // must be known
+  };
+  std::vector<Use> used;  // all names but the literal ones
   std::vector<std::pair<NameId, const Value*>> literals;
-  std::vector<NameId> required;  // those that must be known
 
  private:
   void collect_free_names();

@@ -8,52 +8,45 @@
 #include <utility>
 #include <vector>
 
-#include "expr/ast.h"
-
 namespace wgk::expr {
 
-std::size_t Scope::place_of(std::string_view name, std::uint64_t hash) const {
-  const auto is_it = [&](std::size_t place) {
-    return hashes_[place] == hash && names_[place].first == name;
-  };
-  for (std::size_t slot = hash % kSlots; slots_[slot] != 0; slot = (slot + 1) % kSlots) {
-    if (is_it(slots_[slot] - 1U)) return slots_[slot] - 1U;
+const Value* Scope::find_beyond(std::string_view name) const {
+  const auto place = beyond_.find(name);
+  return place == beyond_.end() ? nullptr : &entries_[place->second].value;
+}
+
+void Scope::append(std::string_view name, std::uint64_t hash, Value value) {
+  entries_.push_back({hash, name, std::move(value)});
+  if (entries_.size() > kMostIndexed) {
+    beyond_.emplace(name, entries_.size() - 1);
+    return;
   }
-  for (std::size_t place = kMostIndexed; place < names_.size(); ++place) {
-    if (is_it(place)) return place;
-  }
-  return kNowhere;
+  std::size_t slot = hash % kSlots;
+  while (slots_[slot] != 0) slot = (slot + 1) % kSlots;
+  slots_[slot] = static_cast<std::uint8_t>(entries_.size());
 }
 
 void Scope::set(std::string_view name, Value value) {
   const std::uint64_t hash = name_hash(name);
-  if (const std::size_t place = place_of(name, hash); place != kNowhere) {
-    names_[place].second = std::move(value);
+  if (Value* known = place_of(name, hash)) {
+    *known = std::move(value);
     return;
   }
-  if (names_.size() < kMostIndexed) {
-    std::size_t slot = hash % kSlots;
-    while (slots_[slot] != 0) slot = (slot + 1) % kSlots;
-    slots_[slot] = static_cast<std::uint8_t>(names_.size() + 1);
-  }
-  hashes_.push_back(hash);
-  names_.emplace_back(std::string(name), std::move(value));
+  append(names_.emplace_front(name), hash, std::move(value));
 }
 
-const Value* Scope::find(std::string_view name) const { return find(name, name_hash(name)); }
-
-const Value* Scope::find(std::string_view name, std::uint64_t hash) const {
-  for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
-    const std::size_t place = scope->place_of(name, hash);
-    if (place != kNowhere) return &scope->names_[place].second;
+void Scope::lend(std::string_view name, std::uint64_t hash, Value value) {
+  if (Value* known = place_of(name, hash)) {
+    *known = std::move(value);
+    return;
   }
-  return nullptr;
+  append(name, hash, std::move(value));
 }
 
 std::vector<std::string_view> Scope::names() const {
   std::vector<std::string_view> all;
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
-    for (const auto& [name, value] : scope->names_) all.push_back(name);
+    for (const Entry& entry : scope->entries_) all.push_back(entry.name);
   }
   return all;
 }

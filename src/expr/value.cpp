@@ -133,7 +133,7 @@ Value Value::from_json(const Json& json) {
   return Value(Null{});
 }
 
-Value Value::untagged() const {
+Value Value::untagged() const& {
   if (const Number* number = if_number()) return number->is_float ? plain(number->value) : *this;
   if (const Array* array = if_array()) {
     std::vector<Value> items;

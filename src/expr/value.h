@@ -129,7 +129,13 @@ class Value {
 
   // The value as it leaves the engine ("plain"): tags gone (integral floats become ints), tuples
   // are lists, deep. Lists and objects are always copies, so they equal no other list.
-  Value untagged() const;
+  Value untagged() const&;
+  Value untagged() && {
+    const bool is_plain = kind_ == Kind::kBool || kind_ == Kind::kNull ||
+                          (kind_ == Kind::kNumber && !number_.is_float) ||
+                          (kind_ == Kind::kString && shared_ != nullptr);
+    return is_plain ? std::move(*this) : std::as_const(*this).untagged();
+  }
   // JSON text model: undefined and functions become null.
   Json to_json() const;
 

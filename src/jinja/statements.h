@@ -79,7 +79,7 @@ struct Tree {
   std::vector<Branch> branches;
   Block root;
   SpecialNames special;
-  std::vector<bool> settable;  // by name: whether a scope of the template may hold it
+  std::vector<std::uint8_t> settable;  // by name: whether a scope of the template may hold it
 };
 
 std::expected<Tree, expr::SyntaxError> parse_template(std::string_view source,

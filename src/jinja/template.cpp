@@ -26,13 +26,19 @@ struct Template::Parsed {
   }
 
   void find_meanings() {
+    std::vector<bool> is_free(tree.ast.names.size(), false);
+    for (const std::string& name : free_names) {
+      read.push_back(tree.ast.intern(name));
+      is_free[read.back()] = true;
+    }
+    meanings.assign(tree.ast.names.size(), nullptr);
     for (expr::NameId id = 0; id < tree.ast.names.size(); ++id) {
       const std::string& name = tree.ast.names[id].text;
       const expr::Value* global = expr::engine_global(name);
-      engine.push_back(global != nullptr ? global : expr::literal_name(name));
-      const bool is_read = std::ranges::find(free_names, name) != free_names.end();
+      meanings[id] = global != nullptr ? global : expr::literal_name(name);
       // A macro may be called without a caller of its own.
-      if (is_read || engine.back() != nullptr || id == tree.special.caller) read.push_back(id);
+      if (!is_free[id] && (meanings[id] != nullptr || id == tree.special.caller))
+        read.push_back(id);
     }
   }
 
@@ -41,8 +47,8 @@ struct Template::Parsed {
   Tree tree;
   std::vector<std::string> free_names;
   std::vector<std::string> assigned_names;
-  std::vector<expr::NameId> read;          // those that may be read from outside
-  std::vector<const expr::Value*> engine;  // what each name means where the scope has none
+  std::vector<expr::NameId> read;            // may be read from outside; the free ones first
+  std::vector<const expr::Value*> meanings;  // of each name, where the scope has none
 };
 
 Result<Template> Template::from_expanded(Expanded expanded, const expr::Limits& limits) {
@@ -79,20 +85,32 @@ Result<Template> Template::load(std::string_view path, const Loader& loader,
 const std::vector<std::string>& Template::free_names() const { return parsed_->free_names; }
 const std::vector<std::string>& Template::assigned_names() const { return parsed_->assigned_names; }
 
-Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits,
-                                     ListStyle lists) const {
-  const Tree& tree = parsed_->tree;
-  std::vector<const expr::Value*> names = parsed_->engine;
+std::vector<const expr::Value*> Template::look_up(const expr::Scope& scope) const {
+  std::vector<const expr::Value*> values;
+  values.reserve(parsed_->read.size());
   for (const expr::NameId id : parsed_->read) {
-    const expr::Name& name = tree.ast.names[id];
-    if (const expr::Value* value = scope.find(name.text, name.hash)) names[id] = value;
+    const expr::Name& name = parsed_->tree.ast.names[id];
+    const expr::Value* value = scope.find(name.text, name.hash);
+    values.push_back(value != nullptr ? value : parsed_->meanings[id]);
   }
-  Renderer renderer(tree, parsed_->source.text(), names, limits, lists);
+  return values;
+}
+
+Result<std::string> Template::render(std::span<const expr::Value* const> values,
+                                     const expr::Limits& limits, ListStyle lists) const {
+  std::vector<const expr::Value*> names(parsed_->tree.ast.names.size());
+  for (std::size_t i = 0; i < values.size(); ++i) names[parsed_->read[i]] = values[i];
+  Renderer renderer(parsed_->tree, parsed_->source.text(), names, limits, lists);
   if (renderer.run()) return expr::well_formed(renderer.take());
   Error error = renderer.error();
   if (error.code.empty()) error.code = "template/type";
   return std::unexpected(
       std::move(error).during("rendering " + parsed_->place(renderer.error_place())));
+}
+
+Result<std::string> Template::render(const expr::Scope& scope, const expr::Limits& limits,
+                                     ListStyle lists) const {
+  return render(look_up(scope), limits, lists);
 }
 
 Result<std::string> render_text(std::string_view text, const Json& context,

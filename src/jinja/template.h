@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,7 +60,15 @@ class Template {
   Result<std::string> render(const expr::Scope& scope, const expr::Limits& limits = {},
                              ListStyle lists = ListStyle::kBrackets) const;
 
-  // Names that may be read from the scope (static analysis; a superset), for memoising renderings.
+  // The same in two steps, for memoising renderings: what the names mean that may be read from
+  // outside (static analysis; a superset), the first of them those of free_names(), null where
+  // nothing defines one; then the text.
+  std::vector<const expr::Value*> look_up(const expr::Scope& scope) const;
+  Result<std::string> render(std::span<const expr::Value* const> values,
+                             const expr::Limits& limits = {},
+                             ListStyle lists = ListStyle::kBrackets) const;
+
+  // Names that may be read from the scope.
   const std::vector<std::string>& free_names() const;
   // Names that the template itself sets somewhere. For `wgk check`: a free name that neither the
   // scope nor this list has is unknown.

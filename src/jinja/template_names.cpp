@@ -305,8 +305,8 @@ void find_own_names(Tree& tree) {
     for (std::uint32_t i = 0; i < statement.parameter_count; ++i)
       ids.push_back(tree.ast.arguments[statement.first_parameter + i].name);
   }
-  tree.settable.assign(tree.ast.names.size(), false);
-  for (const NameId id : ids) tree.settable[id] = true;
+  tree.settable.assign(tree.ast.names.size(), 0);
+  for (const NameId id : ids) tree.settable[id] = 1;
 }
 
 std::vector<std::string_view> outer_names(const Tree& tree) { return OuterNames(tree).run(); }

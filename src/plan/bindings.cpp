@@ -184,13 +184,13 @@ class Resolver {
   const DeriveLevel& level_;
 };
 
-std::string struct_text(const BindingEntry& entry) {
-  std::string text = "struct " + entry.struct_name + " { ";
+void append_struct(std::string& text, const BindingEntry& entry) {
+  text.append("struct ").append(entry.struct_name).append(" { ");
   for (const Field& field : entry.fields)
     text.append(field.name).append(": ").append(type_text(field.type)).append(", ");
   for (const std::string& pad : padding_names(entry.fields)) text.append(pad).append(": u32, ");
   text.resize(text.size() - 2);
-  return text += " };";
+  text += " };\n";
 }
 
 }  // namespace
@@ -230,42 +230,47 @@ Result<std::vector<PassBinding>> resolve_bindings(const PackageIndex& index,
 }
 
 Result<std::string> resource_declarations(const std::vector<PassBinding>& bindings) {
-  std::string structs;
-  structs.reserve(128 * bindings.size());
-  std::vector<std::pair<std::string_view, std::string>> known;
+  struct Known {
+    std::string_view name;
+    std::size_t begin, size;  // in text
+  };
+  std::string text;
+  text.reserve(128 * bindings.size());
+  std::vector<Known> known;
   for (const PassBinding& binding : bindings) {
     if (binding.type != BufferType::kUniform) continue;
-    std::string text = struct_text(*binding.entry);
-    const auto same = std::ranges::find(known, binding.entry->struct_name,
-                                        &std::pair<std::string_view, std::string>::first);
+    const std::string& name = binding.entry->struct_name;
+    const std::size_t begin = text.size();
+    append_struct(text, *binding.entry);
+    const auto same = std::ranges::find(known, name, &Known::name);
     if (same == known.end()) {
-      structs += text + "\n";
-      known.emplace_back(binding.entry->struct_name, std::move(text));
-    } else if (same->second != text) {
-      return failure("plan/rule", "uniform struct " + quoted(binding.entry->struct_name) +
-                                      " is declared twice with different fields");
+      known.push_back({name, begin, text.size() - begin});
+    } else if (text.substr(same->begin, same->size) == text.substr(begin)) {
+      text.resize(begin);
+    } else {
+      return failure("plan/rule",
+                     "uniform struct " + quoted(name) + " is declared twice with different fields");
     }
   }
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     const PassBinding& binding = bindings[i];
-    structs.append("@group(0) @binding(").append(std::to_string(i)).append(") var<");
+    text.append("@group(0) @binding(").append(std::to_string(i)).append(") var<");
     if (binding.type == BufferType::kUniform) {
-      structs.append("uniform> ")
+      text.append("uniform> ")
           .append(binding.entry->name)
           .append(": ")
           .append(binding.entry->struct_name)
           .append(";\n");
       continue;
     }
-    structs
-        .append(binding.type == BufferType::kStorage ? "storage, read_write> " : "storage, read> ")
+    text.append(binding.type == BufferType::kStorage ? "storage, read_write> " : "storage, read> ")
         .append(binding.entry->name);
-    structs.append(": array<").append(binding.element);
-    if (binding.length) structs.append(", ").append(std::to_string(*binding.length)).append("u");
-    structs.append(">;\n");
+    text.append(": array<").append(binding.element);
+    if (binding.length) text.append(", ").append(std::to_string(*binding.length)).append("u");
+    text.append(">;\n");
   }
-  if (!structs.empty()) structs.pop_back();
-  return structs;
+  if (!text.empty()) text.pop_back();
+  return text;
 }
 
 std::string layout_text(const std::vector<PassBinding>& bindings) {

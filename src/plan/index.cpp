@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 namespace wgk::planning {
@@ -197,6 +198,19 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
   });
   inference_derives = reached_derives(manifest);
   uses_derive_object = mentions_derive(source);
+  find_fixed();
+}
+
+void PackageIndex::find_fixed() {
+  std::set<std::string_view> fixed = {"device", "f16Ok", "tunables"};
+  const auto known = [&fixed](std::string_view name) {
+    return fixed.contains(name) || expr::helpers().find(name) != nullptr;
+  };
+  for (const auto& [name, rule] : manifest().derive) {
+    fixed_derives.push_back(rule.reads_only(known));
+    if (fixed_derives.back()) fixed.insert(name);
+  }
+  for (const expr::Expression* clause : clauses) fixed_clauses.push_back(clause->reads_only(known));
 }
 
 std::optional<std::size_t> PackageIndex::find_input(std::string_view name) const {

@@ -42,6 +42,8 @@ struct PackageIndex {
       inference_derives;            // manifest derives that shape rules of outputs reach, in order
   expr::Value tunables;             // of the manifest: name -> default
   bool uses_derive_object = false;  // some rule or template mentions `derive` itself
+  // Manifest derives and clauses that depend on the device and declared tunables alone.
+  std::vector<bool> fixed_derives, fixed_clauses;
 
   const package::Manifest& manifest() const { return package->manifest; }
   // By bind key, else by upstream name.
@@ -49,6 +51,9 @@ struct PackageIndex {
   std::optional<std::size_t> find_output(std::string_view name) const;
   std::optional<std::size_t> find_port(std::string_view key) const;
   const std::vector<DType>* constraint(std::string_view variable) const;
+
+ private:
+  void find_fixed();
 };
 
 bool is_uniform(const package::BindingEntry& entry);

@@ -98,7 +98,10 @@ class Inference {
                   "the shape of output " + quoted(port) +
                       " cannot be inferred: " + value.error().message});
       }
-      return dims_of(*value, "the shape rule of output " + quoted(port) + " gives ");
+      if (auto shape = dims_of(*value)) return *std::move(shape);
+      return failure("request/infer", "the shape rule of output " + quoted(port) + " gives " +
+                                          shown(*value) +
+                                          "; expected a list of non-negative integers");
     }
     if (wanted != nullptr && wanted->destination) return wanted->destination->shape;
     if (wanted != nullptr && wanted->shape) return *wanted->shape;
@@ -204,23 +207,20 @@ std::string shown(const Value& value) {
   return json::write(value.to_json());
 }
 
-Result<Shape> dims_of(const Value& value, std::string_view what) {
+std::optional<Shape> dims_of(const Value& value) {
   const expr::Array* list = value.if_array();
+  if (list == nullptr) return std::nullopt;
   Shape shape;
-  if (list != nullptr) {
-    for (const Value& item : list->items) {
-      const expr::Number* number = item.if_number();
-      if (number == nullptr || !(number->value >= 0) || number->value > kMaxDimension ||
-          number->value != std::trunc(number->value)) {
-        list = nullptr;
-        break;
-      }
-      shape.push_back(static_cast<std::int64_t>(number->value));
+  shape.reserve(list->items.size());
+  for (const Value& item : list->items) {
+    const expr::Number* number = item.if_number();
+    if (number == nullptr || !(number->value >= 0) || number->value > kMaxDimension ||
+        number->value != std::trunc(number->value)) {
+      return std::nullopt;
     }
+    shape.push_back(static_cast<std::int64_t>(number->value));
   }
-  if (list != nullptr) return shape;
-  return failure("request/infer",
-                 std::string(what) + shown(value) + "; expected a list of non-negative integers");
+  return shape;
 }
 
 std::vector<Error> infer(const PackageIndex& index, BoundRequest& bound, RequestScope& scope,

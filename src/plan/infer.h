@@ -2,6 +2,8 @@
 // Shapes and element types of outputs (format.md b.8).
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "plan/bound.h"
@@ -14,9 +16,8 @@ namespace wgk::planning {
 std::vector<Error> infer(const PackageIndex& index, BoundRequest& bound, RequestScope& scope,
                          const expr::Limits& limits);
 
-// The dimensions in a value that a rule gave: a list of non-negative integers. `what` starts the
-// message.
-Result<Shape> dims_of(const expr::Value& value, std::string_view what);
+// The dimensions in a value that a rule gave; nothing unless it is a list of non-negative integers.
+std::optional<Shape> dims_of(const expr::Value& value);
 
 // A value as messages show it.
 std::string shown(const expr::Value& value);

@@ -73,11 +73,11 @@ bool outputs_are_empty(const PackageIndex& index, const BoundRequest& bound) {
   return any;
 }
 
-Status fits(const DeviceCaps& caps, std::string_view limit, std::uint64_t size,
-            const std::string& what) {
-  const double allowed = caps.limit(limit).value_or(0);
+// `what` is asked for its name only where it does not fit.
+template <class What>
+Status fits(double allowed, std::string_view limit, std::uint64_t size, const What& what) {
   if (static_cast<double>(size) <= allowed) return {};
-  return failure("limit/buffer", what + " needs " + std::to_string(size) + " bytes; " +
+  return failure("limit/buffer", what() + " needs " + std::to_string(size) + " bytes; " +
                                      quoted(limit) + " is " + number_text(allowed));
 }
 
@@ -94,7 +94,7 @@ class Maker {
   // Variant derives and the instances of passes.
   Status begin() {
     const auto at = static_cast<std::size_t>(&variant_ - context_.index.manifest().variants.data());
-    level_.scope().set(
+    level_.scope().lend(
         "tunables", tunables_value(context_.index.variants[at].tunables, context_.bound.tunables));
     WGK_TRY(level_.evaluate(variant_.derive, context_.limits));
     WGK_ASSIGN(instances_,
@@ -112,7 +112,7 @@ class Maker {
 
   // Derives of the pass, then bindings, then the text.
   Result<PassState> prepare(const PassInstance& instance, DeriveLevel& level) {
-    level.scope().set("repeat", instance.repeat);
+    level.scope().lend("repeat", instance.repeat);
     WGK_TRY(level.evaluate(instance.pass->derive, context_.limits));
     PassState state;
     WGK_ASSIGN(state.bindings,
@@ -190,7 +190,7 @@ class Maker {
       return std::unexpected(
           std::move(value.error()).during("evaluating the shape of scratch " + quoted(source.id)));
     if (value->if_number() != nullptr) *value = Value::list({*value});
-    auto shape = dims_of(*value, "");
+    auto shape = dims_of(*value);
     if (shape && !shape->empty()) return *shape;
     return failure("plan/rule", "scratch " + quoted(source.id) + " has shape " + shown(*value) +
                                     "; expected non-negative integers");
@@ -219,10 +219,8 @@ class Maker {
             std::move(value.error()).during("evaluating profile " + quoted(name)));
       pass.profile.emplace_back(name, value->to_json());
     }
-    const double most =
-        context_.caps.limit("maxComputeWorkgroupsPerDimension").value_or(kFoldWidth);
-    WGK_ASSIGN(pass.dispatch,
-               dispatch_size(source.dispatch, level.scope(), context_.limits, most, instance.id));
+    WGK_ASSIGN(pass.dispatch, dispatch_size(source.dispatch, level.scope(), context_.limits,
+                                            context_.sizes.workgroups, instance.id));
     if (std::ranges::find(pass.dispatch, 0U) != pass.dispatch.end()) {
       plan.skipped.push_back({instance.id, "zero_dispatch"});
       return {};
@@ -282,8 +280,8 @@ class Maker {
         binding.size = uniform.bytes.size();
         pass.uniforms.push_back(std::move(uniform));
         if (context_.options.check_bindings)
-          WGK_TRY(fits(context_.caps, "maxUniformBufferBindingSize", binding.size,
-                       "uniform " + quoted(binding.name)));
+          WGK_TRY(fits(context_.sizes.uniform_binding, "maxUniformBufferBindingSize", binding.size,
+                       [&] { return "uniform " + quoted(binding.name); }));
         continue;
       }
       const Resource& resource = resources[i];
@@ -305,22 +303,22 @@ class Maker {
                          " needs " + std::to_string(source.fixed_bytes));
     }
     if (!context_.options.check_bindings) return {};
-    const double alignment = context_.caps.limit("minStorageBufferOffsetAlignment").value_or(1);
+    const double alignment = context_.sizes.offset_alignment;
     if (std::fmod(static_cast<double>(binding.offset), alignment) != 0) {
       return failure("request/value", "the tensor of binding " + quoted(binding.name) +
                                           " starts at offset " + std::to_string(binding.offset) +
                                           " of its buffer; the device needs a multiple of " +
                                           number_text(alignment));
     }
-    return fits(context_.caps, "maxStorageBufferBindingSize", binding.size,
-                "binding " + quoted(binding.name));
+    return fits(context_.sizes.storage_binding, "maxStorageBufferBindingSize", binding.size,
+                [&] { return "binding " + quoted(binding.name); });
   }
 
   Status check_scratch_sizes(const Plan& plan) const {
     for (const PlanScratch& entry : plan.scratch) {
       if (entry.allocated)
-        WGK_TRY(
-            fits(context_.caps, "maxBufferSize", entry.buffer_size, "scratch " + quoted(entry.id)));
+        WGK_TRY(fits(context_.sizes.buffer, "maxBufferSize", entry.buffer_size,
+                     [&] { return "scratch " + quoted(entry.id); }));
     }
     return {};
   }
@@ -349,6 +347,13 @@ class Maker {
 
 }  // namespace
 
+SizeLimits::SizeLimits(const DeviceCaps& caps)
+    : buffer(caps.limit("maxBufferSize").value_or(0)),
+      storage_binding(caps.limit("maxStorageBufferBindingSize").value_or(0)),
+      uniform_binding(caps.limit("maxUniformBufferBindingSize").value_or(0)),
+      offset_alignment(caps.limit("minStorageBufferOffsetAlignment").value_or(1)),
+      workgroups(caps.limit("maxComputeWorkgroupsPerDimension").value_or(kFoldWidth)) {}
+
 Result<Plan> make(const MakeContext& context, const Variant& variant) {
   Maker maker(context, variant);
   WGK_TRY(maker.begin());
@@ -376,7 +381,8 @@ std::vector<Error> check_tensor_sizes(const MakeContext& context) {
   for (const BoundTensor& tensor : context.bound.tensors) {
     if (tensor.on_device) continue;
     const PortIndex& port = context.index.ports[tensor.port];
-    if (auto checked = fits(context.caps, "maxBufferSize", tensor.buffer_size, quoted(port.any()));
+    if (auto checked = fits(context.sizes.buffer, "maxBufferSize", tensor.buffer_size,
+                            [&] { return quoted(port.any()); });
         !checked) {
       errors.push_back(std::move(checked.error()));
     }

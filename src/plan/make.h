@@ -13,10 +13,17 @@
 
 namespace wgk::planning {
 
+// Limits of the device that every plan is held against.
+struct SizeLimits {
+  explicit SizeLimits(const DeviceCaps& caps);
+
+  double buffer, storage_binding, uniform_binding, offset_alignment, workgroups;
+};
+
 struct MakeContext {
   const PackageIndex& index;
   const BoundRequest& bound;
-  const DeviceCaps& caps;
+  const SizeLimits& sizes;
   const DeviceNames& device;
   const DeriveLevel& manifest_level;
   const expr::Limits& limits;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/render.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "base/try.h"
@@ -18,7 +19,9 @@ constexpr std::size_t kMaxTexts = 4096;
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 void append_raw(std::string& key, std::uint64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) key += static_cast<char>((value >> shift) & 0xff);
+  std::array<char, sizeof(value)> bytes;
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  key.append(bytes.data(), bytes.size());
 }
 
 void append_text(std::string& key, std::string_view text) {
@@ -53,67 +56,67 @@ void append_value(std::string& key, const Value& value) {
 
 }  // namespace
 
-std::string value_key(const std::vector<std::string>& names, const expr::Scope& scope,
+std::string value_key(const std::vector<std::string>& names, std::span<const Value* const> values,
                       std::string_view declarations) {
   std::string key;
-  key.reserve(256);
-  for (const std::string& name : names) {
+  key.reserve(512 + declarations.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
     // The device and the helpers are the same for all texts of one cache.
-    if (name == "device" || name == "f16Ok") continue;
-    if (name == "env") {
+    if (names[i] == "device" || names[i] == "f16Ok") continue;
+    if (names[i] == "env") {
       append_text(key, declarations);
-      continue;
-    }
-    const Value* value = scope.find(name);
-    if (value == nullptr) {
+    } else if (values[i] == nullptr) {
       key += '-';
     } else {
-      append_value(key, *value);
+      append_value(key, *values[i]);
     }
   }
   return key;
 }
 
-std::size_t RenderCache::Hash::operator()(const Key& key) const {
-  return static_cast<std::size_t>(digest128(key.values).low ^
-                                  std::bit_cast<std::uintptr_t>(key.source));
-}
+RenderCache::Key::Key(const jinja::Template* owner, std::string text)
+    : source(owner),
+      hash(static_cast<std::size_t>(digest128(text).low ^ std::bit_cast<std::uintptr_t>(owner))),
+      values(std::move(text)) {}
 
-std::shared_ptr<const Rendered> RenderCache::find(const jinja::Template* source,
-                                                  const std::string& key) const {
+std::shared_ptr<const Rendered> RenderCache::find(const Key& key) const {
   const std::scoped_lock lock(mutex_);
-  const auto known = texts_.find(Key{source, key});
+  const auto known = texts_.find(key);
   return known == texts_.end() ? nullptr : known->second;
 }
 
-std::shared_ptr<const Rendered> RenderCache::insert(const jinja::Template* source, std::string key,
+std::shared_ptr<const Rendered> RenderCache::insert(Key key,
                                                     std::shared_ptr<const Rendered> rendered) {
   const std::scoped_lock lock(mutex_);
   if (texts_.size() >= kMaxTexts || bytes_ >= kMaxBytes) {
     texts_.clear();
     bytes_ = 0;
   }
-  bytes_ += rendered->wgsl->size() + key.size();
-  return texts_.try_emplace(Key{source, std::move(key)}, std::move(rendered)).first->second;
+  bytes_ += rendered->wgsl->size() + key.values.size();
+  return texts_.try_emplace(std::move(key), std::move(rendered)).first->second;
 }
 
 Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
                                                const expr::Scope& pass,
                                                std::string_view declarations, const Value& device,
                                                const expr::Limits& limits, RenderCache& cache) {
-  std::string key = value_key(source.free_names(), pass, declarations);
-  if (auto known = cache.find(&source, key)) return known;
-  expr::Scope scope(&pass);
-  scope.set("env", Value::object(
-                       {{"device", device},
-                        {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}}));
-  WGK_ASSIGN(const std::string text, source.render(scope, limits));
+  const std::vector<std::string>& names = source.free_names();
+  std::vector<const Value*> values = source.look_up(pass);
+  RenderCache::Key key(&source, value_key(names, values, declarations));
+  if (auto known = cache.find(key)) return known;
+  const Value env =
+      Value::object({{"device", device},
+                     {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == "env") values[i] = &env;
+  }
+  WGK_ASSIGN(std::string text, source.render(values, limits));
   auto rendered = std::make_shared<Rendered>();
-  FinishedText finished = finish_text(text);
+  FinishedText finished = finish_text(std::move(text));
   rendered->features = std::move(finished.features);
   rendered->wgsl = std::make_shared<const std::string>(std::move(finished.wgsl));
   rendered->digest = digest128(*rendered->wgsl);
-  return cache.insert(&source, std::move(key), std::move(rendered));
+  return cache.insert(std::move(key), std::move(rendered));
 }
 
 }  // namespace wgk::planning

@@ -2,8 +2,10 @@
 // Rendered shader texts, remembered by the values that their template reads.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,26 +24,30 @@ struct Rendered {
   std::vector<std::string> features;  // that its enable directives ask for
 };
 
-// A text that identifies the values behind `names` in `scope`: equal keys, equal renderings on one
-// device.
-std::string value_key(const std::vector<std::string>& names, const expr::Scope& scope,
-                      std::string_view declarations);
+// A text that identifies the values (Template::look_up) behind `names`: equal keys, equal
+// renderings on one device.
+std::string value_key(const std::vector<std::string>& names,
+                      std::span<const expr::Value* const> values, std::string_view declarations);
 
 class RenderCache {
  public:
-  std::shared_ptr<const Rendered> find(const jinja::Template* source, const std::string& key) const;
+  // What a text is found by.
+  struct Key {
+    Key(const jinja::Template* owner, std::string text);
+    bool operator==(const Key&) const = default;
+
+    const jinja::Template* source;
+    std::size_t hash;
+    std::string values;  // value_key
+  };
+
+  std::shared_ptr<const Rendered> find(const Key& key) const;
   // Keeps the first of two equal ones and gives back the one that is kept. Starts anew when full.
-  std::shared_ptr<const Rendered> insert(const jinja::Template* source, std::string key,
-                                         std::shared_ptr<const Rendered> rendered);
+  std::shared_ptr<const Rendered> insert(Key key, std::shared_ptr<const Rendered> rendered);
 
  private:
-  struct Key {
-    const jinja::Template* source;
-    std::string values;
-    bool operator==(const Key&) const = default;
-  };
   struct Hash {
-    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(const Key& key) const { return key.hash; }
   };
   mutable std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<const Rendered>, Hash> texts_;

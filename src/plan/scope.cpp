@@ -19,6 +19,10 @@ using Members = std::vector<std::pair<std::string, Value>>;
 constexpr std::array kDTypes = {DType::f32, DType::f16, DType::i8,  DType::i16,    DType::i32,
                                 DType::i64, DType::u8,  DType::u32, DType::boolean};
 
+// What a level may hold that is not derived; such names are reserved.
+constexpr auto kOtherNames =
+    std::to_array<std::string_view>({"derive", "tunables", "repeat", "device", "f16Ok"});
+
 Value adapter_value(const DeviceCaps& caps) {
   // In the order in which the reference prints them.
   Members info = {{"vendor", Value(caps.vendor)}, {"architecture", Value(caps.architecture)}};
@@ -70,8 +74,8 @@ DeviceNames::DeviceNames(const DeviceCaps& caps) {
 }
 
 void DeviceNames::add_to(expr::Scope& scope) const {
-  scope.set("device", device);
-  scope.set("f16Ok", f16_ok);
+  scope.lend("device", device);
+  scope.lend("f16Ok", f16_ok);
 }
 
 const DeviceNames& default_device() {
@@ -118,16 +122,16 @@ RequestScope::RequestScope(const PackageIndex& index, const BoundRequest& bound)
   }
   for (const BoundTensor& tensor : bound.tensors) add_tensor(index, tensor);
   set_types(bound);
-  scope_.set("shapes", Value(shapes_));
-  scope_.set("ranks", Value(ranks_));
-  scope_.set("tensorDtypes", Value(tensor_dtypes_));
-  scope_.set("dtypes", Value(dtypes_));
-  scope_.set("logicalDtypes", Value(logical_dtypes_));
-  scope_.set("present", Value(present_));
-  scope_.set("attrs", json_map(bound.attrs));
-  scope_.set("args", json_map(bound.args));
-  scope_.set("tunables", tunables_value(index.tunables, bound.tunables));
-  scope_.set("repeat", Value::object({}));
+  scope_.lend("shapes", Value(shapes_));
+  scope_.lend("ranks", Value(ranks_));
+  scope_.lend("tensorDtypes", Value(tensor_dtypes_));
+  scope_.lend("dtypes", Value(dtypes_));
+  scope_.lend("logicalDtypes", Value(logical_dtypes_));
+  scope_.lend("present", Value(present_));
+  scope_.lend("attrs", json_map(bound.attrs));
+  scope_.lend("args", json_map(bound.args));
+  scope_.lend("tunables", tunables_value(index.tunables, bound.tunables));
+  scope_.lend("repeat", Value::object({}));
 }
 
 void RequestScope::add_tensor(const PackageIndex& index, const BoundTensor& tensor) {
@@ -162,37 +166,45 @@ DeriveLevel::DeriveLevel(const expr::Scope& outer, const DeriveLevel* so_far, bo
   if (!with_object) return;
   object_ = so_far != nullptr && so_far->object_ ? std::make_shared<Object>(*so_far->object_)
                                                  : std::make_shared<Object>();
-  scope_.set("derive", Value(object_));
+  scope_.lend("derive", Value(object_));
 }
 
 void DeriveLevel::set(std::string_view name, Value value) {
-  own_.push_back(name);
   if (object_) object_->set(name, value);
-  scope_.set(name, std::move(value));
+  scope_.lend(name, std::move(value));
 }
 
 void DeriveLevel::add_types(const BoundRequest& bound) {
   const auto first = object_ ? std::make_shared<Object>() : nullptr;
   for (const TypeBinding& type : bound.types) {
     if (first) first->members.emplace_back(type.name, scalar_text(type.storage));
-    if (!knows(type.name)) scope_.set(type.name, scalar_text(type.storage));
+    if (!knows(type.name)) scope_.lend(type.name, scalar_text(type.storage));
   }
   if (!first) return;
   for (const auto& [name, value] : so_far_->object_->members) first->set(name, value);
   object_ = first;
-  scope_.set("derive", Value(object_));
+  scope_.lend("derive", Value(object_));
 }
 
 bool DeriveLevel::knows(std::string_view name) const {
-  if (std::ranges::find(own_, name) != own_.end()) return true;
-  return so_far_ != nullptr && so_far_->knows(name);
+  if (std::ranges::contains(kOtherNames, name)) return false;
+  const std::uint64_t hash = expr::name_hash(name);
+  for (const DeriveLevel* level = this; level != nullptr; level = level->so_far_) {
+    if (level->scope_.find_here(name, hash) != nullptr) return true;
+  }
+  return false;
 }
 
 Status DeriveLevel::evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits,
-                             bool keep_going) {
+                             bool keep_going, const KnownValues* known) {
   Status first;
   scope_.reserve(rules.size() + 4);
-  for (const auto& [name, rule] : rules) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto& [name, rule] = rules[i];
+    if (known != nullptr && (*known)[i]) {
+      set(name, *(*known)[i]);
+      continue;
+    }
     auto value = rule.evaluate(scope_, limits);
     if (value) {
       set(name, std::move(*value));

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "expr/expression.h"
 #include "plan/bound.h"
@@ -52,6 +54,8 @@ expr::Value json_map(const NamedJson& entries);
 // `declared` (PackageIndex::tunables or those of a variant) with what the request says instead.
 expr::Value tunables_value(const expr::Value& declared, const NamedJson& request);
 
+using KnownValues = std::vector<std::optional<expr::Value>>;
+
 // One level of derived names over an outer scope, with the `derive` object of everything derived so
 // far.
 class DeriveLevel {
@@ -62,14 +66,15 @@ class DeriveLevel {
   DeriveLevel(const DeriveLevel&) = delete;
   DeriveLevel& operator=(const DeriveLevel&) = delete;
 
+  // `name` must outlive the level.
   void set(std::string_view name, expr::Value value);
   // For a level over all derives of the variant: adds the type variables as names of their WGSL
   // scalars; in the `derive` object they come first. Derived names win over them.
   void add_types(const BoundRequest& bound);
   // Evaluates the rules in order and returns the first error ("while evaluating derive 'n'"), which
-  // ends it unless `keep_going`.
+  // ends it unless `keep_going`. `known` has the values that are certain before, by rule.
   Status evaluate(const package::Named<expr::Rule>& rules, const expr::Limits& limits,
-                  bool keep_going = false);
+                  bool keep_going = false, const KnownValues* known = nullptr);
   expr::Scope& scope() { return scope_; }
   const expr::Scope& scope() const { return scope_; }
   bool knows(std::string_view name) const;
@@ -77,7 +82,6 @@ class DeriveLevel {
  private:
   const DeriveLevel* so_far_;
   std::shared_ptr<expr::Object> object_;  // null when nobody reads `derive`
-  std::vector<std::string_view> own_;
   expr::Scope scope_;
 };
 

@@ -40,8 +40,12 @@ class ClauseValues {
  public:
   enum class Outcome : std::uint8_t { kUnknown, kTrue, kOther, kError };
 
-  ClauseValues(const PackageIndex& index, const expr::Scope& scope, const expr::Limits& limits)
-      : index_(index), scope_(scope), limits_(limits), known_(index.clauses.size()) {}
+  // `known` has what is certain before, one for each clause, or nothing.
+  ClauseValues(const PackageIndex& index, const expr::Scope& scope, const expr::Limits& limits,
+               const std::vector<Outcome>& known)
+      : index_(index), scope_(scope), limits_(limits), known_(known) {
+    known_.resize(index.clauses.size());
+  }
 
   Outcome operator[](std::size_t clause);
   // For reasons: why one is an error or not true.

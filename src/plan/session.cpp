@@ -8,18 +8,45 @@
 
 namespace wgk::planning {
 
+void Site::find_fixed() {
+  expr::Scope tunables(&expr::helpers());
+  tunables.lend("tunables", index.tunables);
+  DeriveLevel level(tunables, nullptr, false);
+  device.add_to(level.scope());
+  const auto& derives = index.manifest().derive;
+  fixed_derives.resize(derives.size());
+  for (std::size_t i = 0; i < derives.size(); ++i) {
+    if (!index.fixed_derives[i]) continue;
+    auto value = derives[i].second.evaluate(level.scope(), limits);
+    if (!value) continue;
+    level.set(derives[i].first, *value);
+    // Lists and objects are told apart by identity, so each plan has its own.
+    if (value->if_array() == nullptr && value->if_object() == nullptr)
+      fixed_derives[i] = std::move(*value);
+  }
+  ClauseValues clauses(index, level.scope(), limits, {});
+  fixed_clauses.resize(index.clauses.size());
+  for (std::size_t i = 0; i < fixed_clauses.size(); ++i) {
+    if (index.fixed_clauses[i]) fixed_clauses[i] = clauses[i];
+  }
+}
+
 Session::Session(const Site& site, const Request& request)
     : site_(site),
       checked_(check(site.index, request)),
       scope_(site.index, checked_.bound),
       level_(scope_.scope(), nullptr, site.index.uses_derive_object),
-      clauses_(site.index, level_.scope(), site.limits) {
+      clauses_(
+          site.index, level_.scope(), site.limits,
+          request.tunables.empty() ? site.fixed_clauses : std::vector<ClauseValues::Outcome>()) {
   append(std::move(checked_.violations));
   append(check_host_data(site.index, checked_.bound));
   std::vector<Error> not_inferred = infer(site.index, checked_.bound, scope_, site.limits);
   scope_.enter_run(site.index, checked_.bound);
   site.device.add_to(level_.scope());
-  Status derived = level_.evaluate(site.index.manifest().derive, site.limits, true);
+  const bool tuned = !checked_.bound.tunables.empty();
+  Status derived = level_.evaluate(site.index.manifest().derive, site.limits, true,
+                                   tuned ? nullptr : &site.fixed_derives);
   // On an unsound request everything below would only repeat what is known.
   if (!checked_.sound) return;
   const std::size_t before = violations_.size();
@@ -42,7 +69,7 @@ void Session::append(std::vector<Error> errors) {
 }
 
 MakeContext Session::make_context() const {
-  return {site_.index,  checked_.bound, site_.caps,  site_.device,       level_,
+  return {site_.index,  checked_.bound, site_.sizes, site_.device,       level_,
           site_.limits, site_.options,  site_.cache, site_.cost().passes};
 }
 

@@ -20,25 +20,35 @@ struct Site {
        const PlanOptions& plan_options, RenderCache& texts)
       : index(package),
         caps(device_caps),
+        sizes(device_caps),
         device(device_caps),
         matrix_configs(usable_matrix_configs(device_caps)),
         max_storage_buffers(device_caps.limit("maxStorageBuffersPerShaderStage").value_or(0)),
         max_uniform_buffers(device_caps.limit("maxUniformBuffersPerShaderStage").value_or(0)),
         options(plan_options),
         cache(texts),
-        limits{cost().steps, cost().depth, cost().output_bytes} {}
+        limits{cost().steps, cost().depth, cost().output_bytes} {
+    find_fixed();
+  }
 
   // What a plan may cost.
   const Limits& cost() const { return options.limits ? *options.limits : index.package->limits; }
 
   PackageIndex index;
   const DeviceCaps& caps;
+  SizeLimits sizes;
   DeviceNames device;
   std::vector<SubgroupMatrixConfig> matrix_configs;
   double max_storage_buffers, max_uniform_buffers;
   const PlanOptions& options;
   RenderCache& cache;
   expr::Limits limits;
+  // What does not depend on the request, as long as it gives no tunables.
+  KnownValues fixed_derives;
+  std::vector<ClauseValues::Outcome> fixed_clauses;
+
+ private:
+  void find_fixed();
 };
 
 class Session {

@@ -201,9 +201,12 @@ Uses find_uses(std::string_view code) {
 // The lists of all `enable a, b;` directives that start a line.
 std::vector<std::string_view> enable_lists(std::string_view code) {
   constexpr std::string_view kEnable = "enable";
+  constexpr std::size_t kRare = 3;  // the b is what to look for
   std::vector<std::string_view> lists;
   std::size_t next = 0;
-  for (std::size_t at = code.find(kEnable); at != kNone; at = code.find(kEnable, next)) {
+  for (std::size_t b = code.find('b'); b != kNone; b = code.find('b', b + 1)) {
+    if (b < next + kRare || code.substr(b - kRare, kEnable.size()) != kEnable) continue;
+    const std::size_t at = b - kRare;
     next = at + kEnable.size();
     if (word_at(code, at) != kEnable) continue;
     std::size_t line = at;
@@ -343,14 +346,13 @@ std::string with_enables(std::string_view wgsl) {
   return directives(missing_extensions(code, enable_lists(code))).append(wgsl);
 }
 
-FinishedText finish_text(std::string_view rendered) {
+FinishedText finish_text(std::string rendered) {
   const std::string code = without_comments(rendered);
   const auto lists = enable_lists(code);
   const auto missing = missing_extensions(code, lists);
-  FinishedText text{{}, {}};
-  const std::string enables = directives(missing);
-  text.wgsl.reserve(enables.size() + rendered.size());
-  text.wgsl.append(enables).append(rendered);
+  FinishedText text{std::move(rendered), {}};
+  if (!missing.empty()) text.wgsl.insert(0, directives(missing));
+  text.wgsl.shrink_to_fit();
   for (const auto& [extension, feature] : kFeatures) {
     if (is_enabled(lists, extension) || std::ranges::find(missing, extension) != missing.end())
       text.features.emplace_back(feature);

@@ -30,7 +30,7 @@ struct FinishedText {
   std::string wgsl;
   std::vector<std::string> features;
 };
-FinishedText finish_text(std::string_view rendered);
+FinishedText finish_text(std::string rendered);
 
 // A tensor of opaque 64-bit integers may only be copied or selected as whole elements. `code` is
 // comment-free; `name` is the WGSL variable.

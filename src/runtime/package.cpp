@@ -2,6 +2,8 @@
 #include "wgk/package.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 
 #include "package/package.h"
 #include "store/open.h"
@@ -22,12 +24,26 @@ std::vector<PortInfo> port_infos(const std::vector<package::Port>& ports,
   return infos;
 }
 
+// What a package makes the host allocate may be more than it has; an error tells so.
+template <class Body>
+auto guarded(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return failure("limit/host-memory", "the host is out of memory");
+  } catch (const std::exception& exception) {
+    return failure("usage/internal", exception.what());
+  }
+}
+
 }  // namespace
 
 Result<Package> Package::open(std::string_view place, const Limits& limits) {
-  auto opened = store::open(place, {.limits = limits});
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  return Package(std::move(*opened));
+  return guarded([&]() -> Result<Package> {
+    auto opened = store::open(place, {.limits = limits});
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    return Package(std::move(*opened));
+  });
 }
 
 std::string Package::op_id() const { return package_->manifest.op_id(); }
@@ -49,11 +65,16 @@ std::vector<std::string> Package::variants() const {
 }
 
 Result<Plan> Package::plan(const Request& request, const DeviceCaps& caps) const {
-  return wgk::plan(*package_, request, caps);
+  return guarded([&] { return wgk::plan(*package_, request, caps); });
 }
 
 Explanation Package::explain(const Request& request, const DeviceCaps& caps) const {
-  return wgk::explain(*package_, request, caps);
+  auto explanation =
+      guarded([&]() -> Result<Explanation> { return wgk::explain(*package_, request, caps); });
+  if (explanation) return *std::move(explanation);
+  Explanation failed;
+  failed.error = std::move(explanation.error());
+  return failed;
 }
 
 }  // namespace wgk

@@ -48,10 +48,13 @@ class Help(ProgramTest):
 class Eval(ProgramTest):
     def test_prints_values(self):
         for text, shown in [
-            ("8 / 2", "4"),
+            ("8 / 2", "4.0"),
+            ("8 // 2", "4"),
+            ("[8 / 2, 1e21, 0 - 0]", "[4.0, 1e+21, 0]"),
             ("1 / 3", "0.3333333333333333"),
             ("'a' ~ 1", "a1"),
-            ("[1, 'x', none]", '[1,"x",null]'),
+            ("[1, 'x', none]", '[1, "x", null]'),
+            ("'a\\nb'", "a\nb"),
             ("none", "null"),
             ("{'a': 1}.b", "undefined"),
             ("1 / 0", "Infinity"),
@@ -68,11 +71,21 @@ class Eval(ProgramTest):
         self.assertEqual(self.wgk("eval", "numel(shapes.x) * n", "--context", context).out, "24\n")
         self.assertEqual(self.wgk("eval", "f16Ok('f16')", "--context", context).out, "true\n")
         self.assertEqual(self.wgk("eval", "n", "--context", context, "--json").json(), {"kind": "number", "value": 4, "text": "4"})
+        self.assertEqual(self.wgk("eval", "n / 2", "--context", context, "--json").json(), {"kind": "number", "value": 2, "text": "2.0"})
 
     def test_errors(self):
         self.assert_fails(self.wgk("eval", "nosuch + 1"), INVALID, "expression/unknown-name", "'nosuch'")
         self.assert_fails(self.wgk("eval", "1 +"), INVALID, "expression/syntax")
+        self.assert_fails(self.wgk("eval", "range(3)"), INVALID, "expression/unknown-name", "'range'")
+        self.assert_fails(self.wgk("eval", "ceilDiv"), INVALID, "a function cannot be printed")
         self.assert_fails(self.wgk("eval", "1", "--context", "nosuch.json"), INVALID, "io/read", "nosuch.json")
+
+    def test_context_that_hides_the_engine(self):
+        for name in ("range", "namespace", "raise_exception", "true", "none"):
+            (self.folder / "names.json").write_text(json.dumps({name: 1}))
+            (self.folder / "a.jinja").write_text("a")
+            for command in (["eval", "1"], ["render", "--template", "a.jinja"]):
+                self.assert_fails(self.wgk(*command, "--context", "names.json"), INVALID, f"gives '{name}', which is a name of the engine", "names.json")
 
 
 class Render(ProgramTest):
