@@ -80,7 +80,7 @@ Result<std::string> evaluate(const std::string& text, const expr::Scope& scope) 
   if (!parsed.syntax) return std::unexpected(parsed.syntax.error());
   expr::NameValues names;
   parsed.look_up(scope, names);
-  for (const expr::NameId id : parsed.used) {
+  for (const auto& [id, required] : parsed.used) {
     if (names.values()[id] == nullptr)
       names.values()[id] = expr::engine_global(parsed.ast.names[id].text);
   }
