@@ -219,9 +219,17 @@ Result<Rotation> Workload::bind(const std::shared_ptr<const gpu::Prepared>& prep
 Status Workload::upload(const gpu::Bound& bound) const {
   const Plan& plan = bound.prepared().plan();
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    WGK_ASSIGN(const std::vector<std::byte> data, device_bytes(plan.tensors[i]));
-    if (data.empty()) continue;
-    WGK_TRY(gpu::write(bound.prepared().context(), bound.tensors()[i], data));
+    const PlanTensor& tensor = plan.tensors[i];
+    const gpu::Context& context = bound.prepared().context();
+    // As the runtime does: what has the form of the device is not copied first.
+    if (const verify::Array* array =
+            tensor.is_input ? verify::find_array(call_.inputs, tensor.port) : nullptr;
+        array != nullptr && planning::has_device_form(array->dtype, tensor, array->data.size())) {
+      WGK_TRY(gpu::write(context, bound.tensors()[i], array->data));
+      continue;
+    }
+    WGK_ASSIGN(const std::vector<std::byte> data, device_bytes(tensor));
+    if (!data.empty()) WGK_TRY(gpu::write(context, bound.tensors()[i], data));
   }
   return {};
 }

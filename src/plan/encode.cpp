@@ -107,6 +107,12 @@ bool can_encode(DType host, DType dtype, DType storage) {
   return word_of(host) != Word::kNone && word_of(host) == word_of(storage);
 }
 
+bool has_device_form(DType host, const PlanTensor& tensor, std::size_t size) {
+  if (size != tensor.buffer_size) return false;
+  if (tensor.packed) return true;
+  return host == tensor.storage && host_bytes(host) == device_bytes(host);
+}
+
 Status check_narrowing(std::span<const std::byte> host, DType storage, std::string_view port) {
   const Range range = range_of(storage);
   const std::size_t count = host.size() / sizeof(std::int64_t);

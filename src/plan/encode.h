@@ -26,6 +26,9 @@ std::uint64_t padded_size(std::uint64_t byte_length);
 // held as `storage`.
 bool can_encode(DType host, DType dtype, DType storage);
 
+// Whether a host array of `size` bytes already has the bytes that the buffer must hold.
+bool has_device_form(DType host, const PlanTensor& tensor, std::size_t size);
+
 // The first element that checked narrowing refuses ("request/value" with index, value and range);
 // `port` is for the message.
 Status check_narrowing(std::span<const std::byte> host, DType storage, std::string_view port);

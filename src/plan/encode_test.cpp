@@ -47,6 +47,14 @@ TEST(Encode, SizesArePaddedToWords) {
       "limit/buffer");
 }
 
+TEST(Encode, KnowsWhatHasTheFormOfTheDevice) {
+  EXPECT_TRUE(has_device_form(DType::f32, tensor(DType::f32, DType::f32, {3}), 12));
+  EXPECT_TRUE(has_device_form(DType::u8, tensor(DType::u8, DType::u8, {8}, true), 8));
+  EXPECT_FALSE(has_device_form(DType::f16, tensor(DType::f16, DType::f16, {3}), 6));  // padded
+  EXPECT_FALSE(has_device_form(DType::i8, tensor(DType::i8, DType::i8, {4}), 4));     // widened
+  EXPECT_FALSE(has_device_form(DType::i64, tensor(DType::i64, DType::i32, {1}), 8));  // narrowed
+}
+
 TEST(Encode, WidensSmallIntegers) {
   const std::vector<std::int8_t> bytes = {-1, 2, -128};
   EXPECT_EQ(

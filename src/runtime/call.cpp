@@ -33,13 +33,6 @@ double microseconds(Clock::duration span) {
   return std::chrono::duration<double, std::micro>(span).count();
 }
 
-// Whether a host array already has the bytes that the buffer must hold.
-bool same_bytes(DType host, const PlanTensor& tensor, std::size_t size) {
-  if (size != tensor.buffer_size) return false;
-  if (tensor.packed) return true;
-  return host == tensor.storage && host_bytes(host) == device_bytes(host);
-}
-
 }  // namespace
 
 // Stages: pipelines on their way, submitted (and mapping), done.
@@ -151,7 +144,7 @@ Status CallState::begin(const Inputs& inputs, bool wait) {
 
 Status CallState::upload_one(const HostInput& input, const gpu::Slice& slice) const {
   const PlanTensor& tensor = entry_->plan()->tensors[input.tensor];
-  if (same_bytes(input.type, tensor, input.data.size()))
+  if (planning::has_device_form(input.type, tensor, input.data.size()))
     return gpu::write(session_->context, slice, input.data);
   auto bytes = planning::encode(input.data, input.type, tensor);
   if (!bytes) return std::unexpected(std::move(bytes.error()));
