@@ -118,6 +118,16 @@ TEST_F(CApi, EveryFunctionChecksItsStruct) {
   Text text;
   const auto unknown = of_version_2(signature());
   refused(wgk_kernel_plan(norm, &unknown, text.at(), errors.at()));
+  wgk_package* package = nullptr;
+  ASSERT_EQ(wgk_package_open(kPackage, &package, errors.at()), WGK_OK) << errors.text();
+  const auto plan = of_version_2(wgk_plan_options WGK_PLAN_OPTIONS_INIT);
+  wgk_planner* planner = nullptr;
+  refused(wgk_planner_create(package, nullptr, &plan, &planner, errors.at()));
+  ASSERT_EQ(wgk_planner_create(package, nullptr, nullptr, &planner, errors.at()), WGK_OK);
+  const auto request = of_version_2(wgk_request WGK_REQUEST_INIT);
+  refused(wgk_planner_plan(planner, &request, text.at(), errors.at()));
+  wgk_planner_free(planner);
+  wgk_package_free(package);
   const wgk_signature known = signature();
   auto memory = of_version_2(wgk_memory_needs WGK_MEMORY_NEEDS_INIT);
   refused(wgk_kernel_memory(norm, &known, &memory, errors.at()));
