@@ -65,11 +65,25 @@ def lengths_of(source, batch, least, total):
     return [max(least, min(total, source.choice([total, least, source.randint(least, total), near(source, [16, 32, 64, 128])]))) for _ in range(batch)]
 
 
+def model_geometry(source, mode):
+    """Heads as models have them, and enough tiles or keys for the plans of large calls."""
+    size, block = 128, 64
+    if mode == "decode":
+        heads, kv_heads, batch, sequence, total = 32, 8, source.choice([1, 1, 2]), 1, source.choice([130, 700, 2112, 2113, 4224, 4300])
+    else:
+        heads, kv_heads, batch, sequence = *source.choice([(32, 8), (24, 8), (8, 2)]), source.choice([1, 2, 3]), source.choice([96, 128, 129, 160, 200])
+        total = sequence + (source.choice([1, 64, 100]) if mode == "continuation" else 0)
+    blocks = -(-total // block) + source.choice([0, 1, 9])
+    return mode, block, size, heads, kv_heads, batch, sequence, total, blocks, source.choice([total, blocks * block])
+
+
 def geometry(source, family, limit):
     """Sizes whose work fits the limit; what shader texts depend on is the family's where that fits."""
     block, size = family.choice([16, 16, 32, 64, 128]), family.choice(SIZES)
     heads, kv_heads = family.choice(HEADS)
     mode = family.choice(["decode", "decode", "prompt", "prompt", "continuation"])
+    if limit >= 1 << 16 and chance(family, 0.3):
+        return model_geometry(source, mode)
     for turn in range(1000):
         if turn > 20:
             size, (heads, kv_heads) = source.choice(SIZES), source.choice(HEADS)
@@ -137,6 +151,6 @@ def attention(source, name, limit, family):
         inputs["queryT"]["data"] = const(0)  # the mean of what is seen
     if tuned < 0.35:
         made["tunables"] = some(family, TUNABLES)
-    elif sequence > 1 and tuned < 0.5:
+    elif sequence > 1 and size <= 72 and tuned < 0.5:
         made["tunables"] = {"EMULATE_MATRICES": True, **family.choice([{}, {"EMULATED_ROWS": 4}, {"SPLIT_FLOAT32": True}, {"MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2}])}
     return [made]
