@@ -8,25 +8,26 @@ from sparse_attention_inputs import CACHES, block_mask, ints, lists
 SIZES = [8, 8, 16, 16, 24, 32, 32, 40, 48, 56, 64, 64, 72, 80, 96, 112, 120, 128, 128, 136, 192, 256, 264]
 HEADS = [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (4, 2), (4, 4), (5, 1), (6, 2), (6, 3), (7, 1), (8, 1), (8, 2), (8, 4), (9, 3), (10, 2), (12, 1), (16, 2), (16, 16), (17, 1), (32, 4)]
 # Tokens: rows of a tile of the portable, tiled and matrix kernels; totals: blocks, the longest cache that decodes in one dispatch, keys of a pass.
-TOKENS = [2, 3, 4, 7, 8, 9, 12, 16, 20, 24, 31, 32, 33, 40, 48, 63, 64, 65, 66, 72, 96, 127, 128, 129]
-TOTALS = [1, 2, 8, 15, 16, 17, 31, 32, 33, 48, 64, 65, 96, 127, 128, 129, 144, 200, 256, 257, 384, 512, 640, 1024, 2112, 4224]
+TOKENS = [2, 2, 3, 4, 4, 5, 7, 8, 9, 12, 16, 20, 24, 31, 32, 33, 40, 48, 63, 64, 65, 66, 72, 96, 127, 128, 129]
+TOTALS = [1, 2, 8, 15, 16, 17, 31, 32, 33, 48, 64, 65, 96, 127, 128, 129, 144, 200, 256, 257, 384, 512, 639, 640, 641, 1024, 2112, 4224]
 
 TUNABLES = {
     "MATRIX_ROW_FRAGMENTS": [1, 2, 4],
     "MATRIX_SUBGROUPS": [1, 2, 4, 8],
     "MATRIX_SHARERS": [1, 2, 4],
-    "TILED_ROWS": [4],
+    "TILED_ROWS": [8],
     "MATRIX_KEYS": [8, 16],
     "DECODE_LANES": [32, 64, 256, 512],
     "DECODE_UNROLL": [1, 2, 8, 16],
     "DECODE_WORKGROUPS": [1, 3, 50, 4000],
-    "DECODE_SPREAD": [0, 1, 2],
+    "DECODE_SPREAD": [False],
     "DECODE_HEADS": [False],
     "DECODE_HEAD_UNROLL": [1, 2, 4, 16],
     "DECODE_TOUCH": [False],
     "DECODE_MERGE_LANES": [32, 64, 128],
     "DECODE_MERGE_SLICES": [1, 3, 8],
-    "DECODE_SHORT": [0, 16, 100000],
+    "DECODE_SHORT": [0, 16, 300, 100000],
+    "DECODE_TOKENS": [1, 4, 16],
     "DECODE_FUSED": [False],
     "HALVES": ["pack", "integer"],
     "SPLIT_FLOAT32": [True],
