@@ -232,6 +232,18 @@ def verdict(ratio, at_floor, goal):
 ROWS = re.compile(r"(\d+)x\d+_")
 
 
+def plain_product(machine):
+    """FLOP/s of a plain float16 product (benchmarks/ceilings): what kernels on matrix instructions are held against."""
+    return max((entry["flops_per_second"] for report in machine.safe for entry in report["benchmarks"]
+                if entry["package"] == "wgk.MatrixProduct" and timed(entry)), default=0)
+
+
+def flops_cell(entry, product):
+    flops = entry.get("flops_per_second", 0)
+    on_matrices = product and "f16mat" in entry["variant"]
+    return (rate(flops, "FLOP/s") if flops else "-") + (f" ({100 * flops / product:.0f} %)" if flops and on_matrices else "")
+
+
 def package_section(machine, package):
     peers = peer_entries(machine, package)
     names = list(dict.fromkeys(name for entries in peers.values() for name in entries))
@@ -240,22 +252,33 @@ def package_section(machine, package):
     copy = context["copy_bytes_per_second"]
     gap = context["dependent_dispatch_seconds"]
     yield f"### {package}\n"
-    yield "| case | variant | data | us | 10-90 % | of copy | " + " | ".join(f"{n}, us" for n in names) + (" | best peer / ours |" if names else "")
-    yield "|" + " --- |" * (6 + len(names) + (1 if names else 0))
+    ours = ours_by_case(machine.safe, package)
+    computes = any(entry.get("flops", 0) > 64 * entry.get("bytes", 0) for places in ours.values() for entry in places.values())
+    product = plain_product(machine)
+    if computes and product and not package.startswith("wgk."):
+        yield f"In brackets: of a plain float16 product on the same device ({rate(product, 'FLOP/s')}, `benchmarks/ceilings`).\n"
+    if package.startswith("wgk."):
+        yield "From `benchmarks/ceilings`: no oracle, their own tests compare every element.\n"
+    columns = ["case", "variant", "data", "us", "10-90 %", "of copy", *(["FLOP/s"] if computes else []), *(f"{n}, us" for n in names),
+               *(["best peer / ours"] if names else [])]
+    yield "| " + " | ".join(columns) + " |"
+    yield "|" + " --- |" * len(columns)
     ratios, refused, floors = Ratios(), [], floor_seconds(machine.safe, package)
-    for case, places in ours_by_case(machine.safe, package).items():
+    for case, places in ours.items():
         for data, entry in places.items():
             # Peers that were timed with other data than ours still belong beside what we have.
             theirs = dict(peers.get((case, data), {}))
             for other in {"cold", "hot"} - set(places):
                 theirs |= {n: e for n, e in peers.get((case, other), {}).items() if n not in theirs}
             if not timed(entry):
-                yield f"| {case} | {entry['variant']} | {data} | not timed: {entry['error_message']} |  |  |" + "  |" * (len(names) + (1 if names else 0))
+                yield f"| {case} | {entry['variant']} | {data} | not timed: {entry['error_message']} |" + "  |" * (len(columns) - 4)
                 continue
             seconds = entry["seconds"]["median"]
             cells = [case, entry["variant"], data, microseconds(seconds),
                      f"{microseconds(entry['seconds']['p10'])} - {microseconds(entry['seconds']['p90'])}",
                      f"{100 * entry['bytes_per_second'] / copy:.0f} %" if copy and entry.get("bytes") else "-"]
+            if computes:
+                cells.append(flops_cell(entry, product))
             fastest = []
             for name in names:
                 peer = theirs.get(name)
