@@ -200,6 +200,12 @@ def numbers():
         "outputT": expect(F16, [2, 8], data=const(1), tolerance=1e-3),
         "residualT": expect(F16, [2, 8], data=values(*["inf"] * 16)),
     }))
+    # the sum lies between two halves, at a tie or where the next one is infinite
+    for name, left, right, rounded in (("tie_down", 2048, 1, 2048), ("tie_up", 2050, 1, 2052), ("above_a_tie", 2048, 1.0009765625, 2050),
+                                       ("largest", 65504, 15.9921875, 65504), ("tie_at_infinity", 65504, 16, "inf"), ("negative_tie", -2050, -1, -2052)):
+        cases.append(row_case(f"half_rounds_{name}", F16, 64, const(left), const(right), const(1), {
+            "residualT": expect(F16, [2, 64], data=values(*[rounded] * 128), tolerance=0),
+        }))
     cases.append(row_case("half_squares_overflow", F16, 2048, const(60000), const(0), const(1), {
         "outputT": expect(F16, [2, 2048], data=const(1), tolerance=1e-3),
         "residualT": expect(F16, [2, 2048], data=const(60000), tolerance=0),
