@@ -124,11 +124,10 @@ class Measure:
 
     def record(self, table):
         found, _ = self.medians("Record")
-        ours, bare = found["BM_RecordOurs"], found["BM_RecordBare"]
-        table.add("record one dispatch", ours["per_dispatch"] * 1e6, bare["per_dispatch"] * 1e6, "us", "+0.2 us")
-        table.add("allocations per recorded call, Dawn's included", ours["allocations_per_call"], bare["allocations_per_call"], "", "no more than bare")
-        table.add("record one dispatch, ours on a trusted device (bare: ours on a safe one)", found["BM_RecordTrusted"]["per_dispatch"] * 1e6,
-                  ours["per_dispatch"] * 1e6, "us", "none")
+        turns, modes = found["BM_RecordTurns"], found["BM_RecordModes"]
+        table.add("record one dispatch", turns["ours"] * 1e6, turns["bare"] * 1e6, "us", "+0.2 us")
+        table.add("allocations per recorded call, Dawn's included", turns["ours_allocations"], turns["bare_allocations"], "", "no more than bare")
+        table.add("record one dispatch, ours on a trusted device (bare: ours on a safe one)", modes["trusted"] * 1e6, modes["safe"] * 1e6, "us", "none")
 
     def threads(self, table):
         found, _ = self.medians("Threads")

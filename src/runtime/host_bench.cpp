@@ -180,41 +180,89 @@ Norm& norm() {
   return *kNormCall;
 }
 
-template <class Record>
-void record_thousand(benchmark::State& state, WGPUDevice device, const Record& record) {
-  constexpr int kCalls = 1000;
-  std::uint64_t allocated = 0;
-  for (auto _ : state) {
-    WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(device, nullptr);
-    WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
-    record(pass);  // Dawn's first block of commands
-    const std::uint64_t before = allocations;
-    const auto start = Clock::now();
-    for (int i = 0; i < kCalls; ++i) record(pass);
-    state.SetIterationTime(seconds(start));
-    allocated += allocations - before;
-    wgpuComputePassEncoderEnd(pass);
-    wgpuComputePassEncoderRelease(pass);
-    wgpuCommandEncoderRelease(encoder);
-  }
-  const double calls = static_cast<double>(state.iterations()) * kCalls;
-  const double steps = static_cast<double>(norm().bare.steps());
-  state.counters["per_dispatch"] =
-      benchmark::Counter(calls * steps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  state.counters["allocations_per_call"] = static_cast<double>(allocated) / calls;
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
 }
 
-void BM_RecordBare(benchmark::State& state) {
-  record_thousand(state, norm().runtime.device(),
-                  [](WGPUComputePassEncoder pass) { norm().bare.record(pass); });
+// The two sides take turns, call by call: what differs between them is far less than what a run of
+// either differs from the next run. `first` and `second` name the counters of their medians.
+// `calls` of a turn come before the timed one.
+template <class First, class Second>
+void take_turns(benchmark::State& state, const char* first, const First& run_first,
+                const char* second, const Second& run_second, int calls = 0) {
+  std::vector<double> times[2];
+  const auto time = [calls](const auto& run) {
+    for (int i = 0; i < calls; ++i) run();
+    const auto start = Clock::now();
+    run();
+    return seconds(start);
+  };
+  for (auto _ : state) {
+    times[0].push_back(time(run_first));
+    times[1].push_back(time(run_second));
+  }
+  state.counters[first] = median(times[0]);
+  state.counters[second] = median(times[1]);
 }
-void BM_RecordOurs(benchmark::State& state) {
-  record_thousand(state, norm().runtime.device(), [](WGPUComputePassEncoder pass) {
+
+// Seconds and allocations of one dispatch, recorded a thousand times into a pass of its own.
+struct Recorded {
+  double seconds = 0, allocations = 0;
+};
+template <class Record>
+Recorded record_thousand(WGPUDevice device, const Record& record) {
+  constexpr int kCalls = 1000;
+  WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(device, nullptr);
+  WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+  record(pass);  // Dawn's first block of commands
+  const std::uint64_t before = allocations;
+  const auto start = Clock::now();
+  for (int i = 0; i < kCalls; ++i) record(pass);
+  const double spent = seconds(start);
+  const std::uint64_t allocated = allocations - before;
+  wgpuComputePassEncoderEnd(pass);
+  wgpuComputePassEncoderRelease(pass);
+  wgpuCommandEncoderRelease(encoder);
+  return {spent / kCalls / static_cast<double>(norm().bare.steps()),
+          static_cast<double>(allocated) / kCalls};
+}
+
+// Two ways to record take turns, a thousand dispatches at a time.
+template <class First, class Second>
+void record_turns(benchmark::State& state, const std::string& first, const First& run_first,
+                  const std::string& second, const Second& run_second) {
+  std::vector<double> times[2], made[2];
+  const auto keep = [&](std::size_t side, const Recorded& recorded) {
+    times[side].push_back(recorded.seconds);
+    made[side].push_back(recorded.allocations);
+  };
+  for (auto _ : state) {
+    keep(0, run_first());
+    keep(1, run_second());
+  }
+  state.counters[first] = median(times[0]);
+  state.counters[second] = median(times[1]);
+  state.counters[first + "_allocations"] = median(made[0]);
+  state.counters[second + "_allocations"] = median(made[1]);
+}
+
+Recorded record_ours() {
+  return record_thousand(norm().runtime.device(), [](WGPUComputePassEncoder pass) {
     static_cast<void>(norm().bound.record(pass));
   });
 }
-BENCHMARK(BM_RecordBare)->UseManualTime();
-BENCHMARK(BM_RecordOurs)->UseManualTime();
+void BM_RecordTurns(benchmark::State& state) {
+  record_turns(
+      state, "bare",
+      [] {
+        return record_thousand(norm().runtime.device(),
+                               [](WGPUComputePassEncoder pass) { norm().bare.record(pass); });
+      },
+      "ours", record_ours);
+}
+BENCHMARK(BM_RecordTurns)->UseRealTime();
 
 // Recording on many threads at once, each into an encoder of its own.
 template <class Record>
@@ -293,33 +341,6 @@ struct BareReader {
     wgpuBufferUnmap(staging);
   }
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-// The two sides take turns, call by call: what differs between them is far less than what a run of
-// either differs from the next run. `first` and `second` name the counters of their medians.
-// `calls` of a turn come before the timed one.
-template <class First, class Second>
-void take_turns(benchmark::State& state, const char* first, const First& run_first,
-                const char* second, const Second& run_second, int calls = 0) {
-  std::vector<double> times[2];
-  const auto time = [calls](const auto& run) {
-    for (int i = 0; i < calls; ++i) run();
-    const auto start = Clock::now();
-    run();
-    return seconds(start);
-  };
-  for (auto _ : state) {
-    times[0].push_back(time(run_first));
-    times[1].push_back(time(run_second));
-  }
-  state.counters[first] = median(times[0]);
-  state.counters[second] = median(times[1]);
-}
 
 void round_trips(benchmark::State& state, Norm& call) {
   BareReader reader(call);
@@ -496,13 +517,17 @@ void BM_RoundTripModes(benchmark::State& state) {
       [] { benchmark::DoNotOptimize(trusted().bound.run_and_read()); },
       5);  // a GPU needs longer where another device of the process ran just before
 }
-void BM_RecordTrusted(benchmark::State& state) {
-  record_thousand(state, trusted().runtime.device(), [](WGPUComputePassEncoder pass) {
-    static_cast<void>(trusted().bound.record(pass));
+void BM_RecordModes(benchmark::State& state) {
+  norm();
+  trusted();
+  record_turns(state, "safe", record_ours, "trusted", [] {
+    return record_thousand(trusted().runtime.device(), [](WGPUComputePassEncoder pass) {
+      static_cast<void>(trusted().bound.record(pass));
+    });
   });
 }
 BENCHMARK(BM_RoundTripModes)->UseRealTime();
-BENCHMARK(BM_RecordTrusted)->UseManualTime();
+BENCHMARK(BM_RecordModes)->UseRealTime();
 
 }  // namespace
 }  // namespace wgk
