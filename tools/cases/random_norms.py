@@ -135,7 +135,7 @@ def group_norm(source, name, limit, _):
     values = width * pixels
     if style in ("nan", "inf") and (pixels > 200 and last or values < 2):
         style = "unit"
-    epsilons = [1e-5, 1e-5, 1e-5, 1e-6, 1e-3, 100] + ([0] if style in ("unit", "ramp", "huge") and values >= 16 else [])
+    epsilons = [1e-5, 1e-5, 1e-5, 1e-6, 1e-3, 100] + ([0] if style in ("unit", "ramp", "huge") and values >= 16 else [1e-30] if style in ("constant", "zero") else [])
     epsilon = source.choice(epsilons)
     more = {"x": x, "k": skip, "attrs": {} if epsilon == 1e-5 else {"epsilon": epsilon}}
     if style == "outlier":
