@@ -354,6 +354,28 @@ def calls_section(machine):
             yield ""
 
 
+STEPS = {"plan": "plan, new", "known_plan": "plan, known", "render": "render", "pipelines": "pipelines", "record": "record", "submit": "submit", "upload": "upload",
+         "read_back": "read back", "whole_call": "whole call"}
+
+
+def steps_section(machine):
+    """What a call costs the host, step by step: of the newest report that has the case with host costs."""
+    for package in machine.packages():
+        rows = {}
+        for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
+            rows |= {entry["case"]: entry["host_seconds"] for entry in report["benchmarks"]
+                     if entry["package"] == package and "host_seconds" in entry and not entry["variant"].endswith("(trusted)")}
+        if not rows:
+            continue
+        yield f"### Host costs of a call of {package}, us\n"
+        yield ("Planning a shape that nobody asked for before (rendering its texts is a part of that), planning a known one, creating the pipelines (a driver may still know them), recording one "
+               "call, submitting it, uploading the inputs from host memory, reading the outputs back, and the whole call: planning, upload, submission and read-back, by the wall clock.\n")
+        yield "| case | " + " | ".join(STEPS.values()) + " |\n|" + " --- |" * (len(STEPS) + 1)
+        for case, host in sorted(rows.items(), key=lambda row: size_order(row[0])):
+            yield f"| {case} | " + " | ".join(microseconds(host[step]) for step in STEPS) + " |"
+        yield ""
+
+
 def trusted_section(machine):
     """Safe over trusted times of the same cases and variants of the same text of a package: interleaved where a run had both modes (`wgk bench
     --both-modes`), else of two runs."""
@@ -486,6 +508,7 @@ def machine_section(machine, with_picture):
         yield from package_section(machine, package)
     yield from turns_section(machine)
     yield from calls_section(machine)
+    yield from steps_section(machine)
     yield from trusted_section(machine)
     yield from comparisons_section(machine)
 
