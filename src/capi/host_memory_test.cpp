@@ -7,9 +7,11 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capi/test_support.h"
+#include "wgk/package.h"
 
 extern const char __executable_start, etext;
 
@@ -95,6 +97,49 @@ wgk_signature with_values() {
   call.input_count = 3;
   call.attrs = R"({"epsilon": 0.25})";
   return call;
+}
+
+// The same for C++: `call` gives a Result.
+template <class Call>
+void starve_cpp(const char* name, const Call& call) {
+  SCOPED_TRACE(name);
+  int failures = 0;
+  for_good = false;
+  for (std::int64_t at = 0;; at += 1 + at / 100 * (at / 20)) {
+    failed = false;
+    left = at;
+    const auto result = call();
+    left = -1;
+    if (!failed) {
+      ASSERT_TRUE(result.has_value()) << result.error().to_string();
+      break;
+    }
+    ++failures;
+    // What can do without goes on.
+    if (result) continue;
+    ASSERT_EQ(result.error().code, "limit/host-memory") << "allocation " << at;
+  }
+  EXPECT_GT(failures, 0) << "nothing was allocated";
+}
+
+TEST(HostMemory, IsAnErrorOfPackagesInCppToo) {
+  starve_cpp("Package::open", [] { return Package::open(kPackage); });
+  const Package package = Package::open(kPackage).value();
+  const DeviceCaps caps = DeviceCaps::defaults();
+  Request request;
+  for (const auto& [port, shape] :
+       {std::pair{"input", Shape{2, 4}}, {"skip", {2, 4}}, {"gamma", {4}}}) {
+    TensorDesc tensor;
+    tensor.shape = shape;
+    tensor.dtype = DType::f32;
+    request.inputs.emplace_back(port, tensor);
+  }
+  starve_cpp("Package::plan", [&] { return package.plan(request, caps); });
+  starve_cpp("Package::explain", [&]() -> Result<Explanation> {
+    Explanation explanation = package.explain(request, caps);
+    if (explanation.error) return std::unexpected(*explanation.error);
+    return explanation;
+  });
 }
 
 TEST(HostMemory, RunsOutWithoutADevice) {

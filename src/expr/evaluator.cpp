@@ -38,6 +38,10 @@ bool is_fresh_and_plain(const Value& value) {
 }  // namespace
 
 const Value* Frame::find(NameId name) const {
+  if (!places.empty()) {
+    const auto place = places.find(name);
+    return place == places.end() ? nullptr : &variables[place->second].second;
+  }
   for (const auto& [id, value] : variables) {
     if (id == name) return &value;
   }
@@ -45,13 +49,15 @@ const Value* Frame::find(NameId name) const {
 }
 
 void Frame::set(NameId name, Value value) {
-  for (auto& [id, old] : variables) {
-    if (id == name) {
-      old = std::move(value);
-      return;
-    }
+  constexpr std::size_t kFew = 32;
+  if (const Value* known = find(name)) {
+    const_cast<Value&>(*known) = std::move(value);
+    return;
   }
   variables.emplace_back(name, std::move(value));
+  if (variables.size() <= kFew) return;
+  for (std::size_t i = places.size(); i < variables.size(); ++i)
+    places.emplace(variables[i].first, i);
 }
 
 bool Evaluator::fail_with(std::string_view code, std::string message) {
@@ -139,6 +145,7 @@ bool Evaluator::evaluate_node(const Node& node, Value& result) {
         const TestUse& use = ast_.tests[ast_.links[node.first + i]];
         bool passes = false;
         place_ = use.at;
+        if (!charge_length(result)) return false;
         if (!apply_test(*this, use.test, ast_.names[use.name].text, result, nullptr, passes))
           return false;
         result = Value(passes != use.negated);
@@ -242,6 +249,7 @@ bool Evaluator::evaluate_binary(const Node& node, Value& result) {
     const Value* right = peek(ast_.links[node.first + i + 1], right_holder);
     if (right == nullptr) return false;
     place_ = node.begin;
+    if (right->is_string() && (!charge_length(*left) || !charge_length(*right))) return false;
     const Number* a = left->if_number();
     const Number* b = right->if_number();
     if (a != nullptr && b != nullptr && op == Operator::kEqual) {
@@ -395,6 +403,7 @@ bool Evaluator::evaluate_method(const Value& object, const Step& member, std::sp
   const Native method = find_method(object, name);
   if (method == nullptr) return true;
   handled = true;
+  if (!charge_length(object)) return false;
   return method(*this, object, arguments, result);
 }
 
@@ -503,8 +512,31 @@ bool Evaluator::call(const Value& function, std::span<Value> arguments, Value& r
   return call_native(*target, arguments, result);
 }
 
+bool Evaluator::charge_items(const Value& value, std::size_t depth) {
+  const Array* array = value.if_array();
+  const Object* object = value.if_object();
+  if (array == nullptr && object == nullptr) return true;
+  if (depth == 0) return fail_depth();
+  if (!charge(array != nullptr ? array->items.size() : object->members.size())) return false;
+  if (array != nullptr) {
+    return std::ranges::all_of(array->items,
+                               [&](const Value& item) { return charge_items(item, depth - 1); });
+  }
+  return std::ranges::all_of(
+      object->members, [&](const auto& member) { return charge_items(member.second, depth - 1); });
+}
+
+bool Evaluator::untag(Value& value) {
+  if (!charge_items(value, kDeepestRecursion)) return false;
+  value = std::move(value).untagged();
+  return true;
+}
+
 bool Evaluator::call_native(const Function& function, std::span<Value> arguments, Value& result) {
-  if (!function.plain) return function.native(*this, function.bound, arguments, result);
+  if (!function.plain) {
+    return charge_length(function.bound) &&
+           function.native(*this, function.bound, arguments, result);
+  }
   for (Value& argument : arguments) {
     if (argument.is_hole())
       return fail("an empty place cannot be passed to '" + function.name + "'");
@@ -517,14 +549,14 @@ bool Evaluator::call_native(const Function& function, std::span<Value> arguments
     result = Value(Null{});
   } else if ((result.if_array() != nullptr && !is_fresh_and_plain(result)) ||
              result.if_object() != nullptr) {
-    result = result.untagged();
+    return untag(result);
   }
   return true;
 }
 
 bool Evaluator::apply_filter(const FilterUse& use, Value& operand) {
   place_ = use.at;
-  if (!charge(1)) return false;
+  if (!charge(1) || !charge_length(operand)) return false;
   const std::string& name = ast_.names[use.name].text;
   if (!use.is_valid) return fail("'" + name + "(...)' with something behind it is not a filter");
   if (!use.has_arguments) return apply_bare_filter(*this, use.filter, name, operand);

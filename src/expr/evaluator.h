@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,9 +26,14 @@ namespace wgk::expr {
 struct Frame {
   std::shared_ptr<Frame> parent;
   std::vector<std::pair<NameId, Value>> variables;
+  std::map<NameId, std::size_t> places;  // of all variables, once there are more than a few
 
   const Value* find(NameId name) const;
   void set(NameId name, Value value);
+  void clear() {
+    variables.clear();
+    places.clear();
+  }
 };
 
 // How an evaluation that returned false ended.
@@ -42,6 +48,9 @@ class Evaluator : public CallContext {
 
   // False when there is an error, or a break or continue from inside a macro.
   bool evaluate(NodeId node, Value& result);
+  // Makes a value plain (Value::untagged), counting what is copied: lists may share their items
+  // many times over.
+  bool untag(Value& value);
 
   bool fail(std::string message) final { return fail_with({}, std::move(message)); }
   bool raise(std::string message) final { return fail_with("template/raised", std::move(message)); }
@@ -116,9 +125,16 @@ class Evaluator : public CallContext {
  private:
   // Native recursion, in levels of evaluate(); macros and nested source share it.
   static constexpr std::size_t kDeepestRecursion = 1000;
+  static constexpr std::size_t kBytesPerStep = 64;
 
   bool fail_charge(std::size_t steps);
   bool fail_recursion();
+  bool charge_items(const Value& value, std::size_t depth);
+  // For what looks through a text.
+  bool charge_length(const Value& value) {
+    const std::string* text = value.if_string();
+    return text == nullptr || text->size() < kBytesPerStep || charge(text->size() / kBytesPerStep);
+  }
   bool evaluate_node(const Node& node, Value& result);
   const Value& named(NameId name) const {
     const bool in_frames = frame_ != nullptr && (settable_ == nullptr || (*settable_)[name] != 0);

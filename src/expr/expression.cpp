@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,15 +91,19 @@ ParsedExpression::ParsedExpression(std::string expression, std::size_t max_depth
 void ParsedExpression::collect_free_names() {
   std::vector<NameUse> uses;
   collect_names(ast, root, uses);
+  std::vector<std::size_t> counts(ast.names.size());
+  for (const NameUse& use : uses) ++counts[use.name];
+  std::vector<bool> seen(ast.names.size(), false);
   for (const NameUse& use : uses) {
     const std::string& name = ast.names[use.name].text;
     if (const Value* literal = literal_name(name)) {
-      literals.emplace_back(use.name, literal);
+      if (!seen[use.name]) literals.emplace_back(use.name, literal);
+      seen[use.name] = true;
       continue;
     }
-    if (std::ranges::find(used, use.name, &Use::name) != used.end()) continue;
-    const auto same = [&](const NameUse& other) { return other.name == use.name; };
-    const bool required = !use.only_tested || std::count_if(uses.begin(), uses.end(), same) > 1;
+    if (seen[use.name]) continue;
+    seen[use.name] = true;
+    const bool required = !use.only_tested || counts[use.name] > 1;
     used.push_back({use.name, required});
     if (required) free_names.push_back(name);
   }
@@ -172,8 +177,9 @@ auto Expression::run(const Scope& scope, const Limits& limits, Finish finish) co
 }
 
 Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) const {
-  return run(scope, limits, [](Evaluator&, Value& result) -> Result<Value> {
-    return std::move(result).untagged();
+  return run(scope, limits, [this](Evaluator& evaluator, Value& result) -> Result<Value> {
+    if (!evaluator.untag(result)) return std::unexpected(parsed_->error_of(evaluator));
+    return std::move(result);
   });
 }
 
@@ -259,9 +265,10 @@ Result<Value> Rule::evaluate(const Scope& scope, const Limits& limits) const {
 std::vector<std::string> Rule::free_names() const {
   std::vector<std::string> names;
   if (root_ == nullptr) return names;
+  std::set<std::string_view> seen;
   each_expression(*root_, [&](const Expression& expression) {
     for (const std::string& name : expression.free_names()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (seen.insert(name).second) names.push_back(name);
     }
   });
   return names;

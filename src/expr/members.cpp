@@ -39,6 +39,7 @@ bool text_member(CallContext& call, const Value& object, std::string_view name, 
   const std::string* text = object.if_string();
   if (text == nullptr) return call.fail("a string without text has no members");
   if (name == "length") {
+    if (!call.charge(text->size() / 64)) return false;
     result = Value::integer(static_cast<double>(utf16_length(*text)));
   } else if (const Native native = find_method(object, name)) {
     result = bound_method(name, native, object);

@@ -75,6 +75,7 @@ bool has_affix(CallContext& call, const Value& bound, Args args, bool at_end, Va
   for (const Value& item : list->items) {
     if (!item.is_string()) return call.fail(name + " needs a list of strings");
     const std::string* affix = item.if_string();
+    if (affix != nullptr && !call.charge(1 + affix->size() / 64)) return false;
     if (!matches(affix == nullptr ? "undefined" : *affix)) continue;
     result = Value(true);
     return true;

@@ -97,7 +97,9 @@ bool concatenate(CallContext& call, const Value& left, const Value& right, Value
 // `in` and `not in` where the right side is a list.
 bool list_membership(CallContext& call, Operator op, const Value& left, const Array& list,
                      Value& result) {
-  if (!call.charge(list.items.size())) return false;
+  const std::string* text = left.if_string();
+  if (!call.charge(list.items.size() * (1 + (text == nullptr ? 0 : text->size() / 64))))
+    return false;
   bool found = false;
   for (const Value& item : list.items) {
     if (item.is_hole()) return call.fail("a list with an empty place cannot be searched");
@@ -122,7 +124,7 @@ bool text_operator(CallContext& call, Operator op, const Value& left, const Valu
     // The reference turns the missing text into the word.
     const std::string_view wanted =
         needle == nullptr ? std::string_view("undefined") : std::string_view(*needle);
-    result = Value((text->find(wanted) != std::string::npos) == (op == Operator::kIn));
+    result = Value((find_part(*text, wanted) != std::string::npos) == (op == Operator::kIn));
     return true;
   }
   if (is_map(right)) {

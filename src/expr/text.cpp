@@ -305,6 +305,25 @@ double parse_float(std::string_view text) {
 
 double parse_literal(std::string_view digits) { return decimal_value(digits); }
 
+std::size_t find_part(std::string_view text, std::string_view part, std::size_t from) {
+  constexpr std::size_t kShort = 8;
+  if (part.size() <= kShort) return text.find(part, from);
+  // Knuth, Morris and Pratt: how much of the part is matched still when its i-th byte does not fit.
+  std::vector<std::size_t> matched(part.size() + 1, 0);
+  for (std::size_t i = 1, length = 0; i < part.size(); ++i) {
+    while (length > 0 && part[i] != part[length]) length = matched[length];
+    if (part[i] == part[length]) ++length;
+    matched[i + 1] = length;
+  }
+  std::size_t length = 0;
+  for (std::size_t at = from; at < text.size(); ++at) {
+    while (length > 0 && text[at] != part[length]) length = matched[length];
+    if (text[at] == part[length]) ++length;
+    if (length == part.size()) return at + 1 - length;
+  }
+  return std::string_view::npos;
+}
+
 std::string replaced(std::string_view text, std::string_view from, std::string_view to,
                      double count) {
   std::string out;
@@ -323,7 +342,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
     }
   }
   while (left > 0) {
-    const std::size_t found = text.find(from, at);
+    const std::size_t found = find_part(text, from, at);
     if (found == std::string_view::npos) break;
     out += text.substr(at, found - at);
     out += to;
@@ -340,8 +359,8 @@ std::size_t replaced_size(std::string_view text, std::string_view from, std::str
   if (from.empty()) {
     places = static_cast<double>(text.size() + 1);
   } else {
-    for (std::size_t at = text.find(from); at != std::string_view::npos;
-         at = text.find(from, at + from.size()))
+    for (std::size_t at = find_part(text, from); at != std::string_view::npos;
+         at = find_part(text, from, at + from.size()))
       ++places;
   }
   const double most = static_cast<double>(text.size()) +
@@ -355,7 +374,7 @@ std::vector<std::string> split(std::string_view text,
   std::vector<std::string> parts;
   std::vector<std::size_t> starts;
   for (std::size_t at = 0;;) {
-    const std::size_t found = text.find(*separator, at);
+    const std::size_t found = find_part(text, *separator, at);
     starts.push_back(at);
     parts.emplace_back(text.substr(at, found - at));
     if (found == std::string_view::npos) break;

@@ -44,6 +44,9 @@ double parse_float(std::string_view text);
 // Digits with an optional sign and fraction, as the lexer read them.
 double parse_literal(std::string_view digits);
 
+// As text.find(part, from), in time linear in both, whatever they are.
+std::size_t find_part(std::string_view text, std::string_view part, std::size_t from = 0);
+
 // Each occurrence of `from` (of the empty text: each place between characters), the first `count`
 // ones.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to,

@@ -79,6 +79,22 @@ TEST(Text, SplitsAndReplaces) {
   EXPECT_GE(replaced_size("aaa", "a", "bcd", 9), replaced("aaa", "a", "bcd", 9).size());
 }
 
+TEST(Text, FindsPartsWhateverTheyRepeat) {
+  // Every text and part over two letters, past the length from which the search changes.
+  const std::string_view letters = "aababaababaabaababaababaabaab";
+  for (std::size_t begin = 0; begin < letters.size(); ++begin) {
+    for (std::size_t size = 0; begin + size <= letters.size(); ++size) {
+      const std::string part(letters.substr(begin, size));
+      for (const std::string& text : {std::string(letters), part + "b" + part, "b" + part, part}) {
+        for (std::size_t from = 0; from <= text.size() + 1; ++from)
+          EXPECT_EQ(find_part(text, part, from), text.find(part, from)) << text << " " << part;
+      }
+    }
+  }
+  const std::string same(std::size_t{1} << 20, 'a');
+  EXPECT_EQ(find_part(same, std::string(std::size_t{1} << 19, 'a') + "b"), std::string::npos);
+}
+
 TEST(Text, OrdersKeysByCollation) {
   const std::vector<std::string> sorted = {"_", "-", "0", "9", "a", "A", "aB", "Ab", "b"};
   for (std::size_t i = 1; i < sorted.size(); ++i)

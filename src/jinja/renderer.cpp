@@ -50,9 +50,9 @@ Renderer::Renderer(const Tree& tree, std::string_view source, std::span<const Va
 }
 
 Renderer::~Renderer() {
-  for (const FramePtr& frame : captured_) frame->variables.clear();
+  for (const FramePtr& frame : captured_) frame->clear();
   for (const std::shared_ptr<Object>& space : namespaces_) space->members.clear();
-  frame_->variables.clear();
+  frame_->clear();
 }
 
 bool Renderer::run() {

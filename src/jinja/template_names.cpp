@@ -143,24 +143,37 @@ class SpecialSearch {
 // Follows which names are surely set at each place.
 class OuterNames {
  public:
-  explicit OuterNames(const Tree& tree) : tree_(tree), read_(tree.ast.names.size(), false) {}
+  explicit OuterNames(const Tree& tree)
+      : tree_(tree),
+        read_(tree.ast.names.size(), false),
+        known_(tree.ast.names.size(), false),
+        branches_(tree.ast.names.size(), 0) {}
 
   std::vector<std::string_view> run() {
-    Names known;
-    visit(tree_.root, known);
+    visit(tree_.root);
     return std::move(found_);
   }
 
  private:
-  using Names = std::vector<NameId>;
+  // What is learned while it lives is forgotten at its end.
+  class Inside {
+   public:
+    explicit Inside(OuterNames& names) : names_(names), mark_(names.learned_.size()) {}
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() { names_.forget(mark_); }
+
+   private:
+    OuterNames& names_;
+    std::size_t mark_;
+  };
 
   template <class Part>  // a node or a filter
-  void read(const Part& node, const Names& known) {
+  void read(const Part& node) {
     std::vector<expr::NameUse> uses;
     expr::collect_names(tree_.ast, node, uses);
     for (const expr::NameUse& use : uses) {
-      if (read_[use.name] || std::find(known.begin(), known.end(), use.name) != known.end())
-        continue;
+      if (read_[use.name] || known_[use.name]) continue;
       const std::string_view name = tree_.ast.names[use.name].text;
       if (expr::literal_name(name) != nullptr || name == "range" || name == "namespace" ||
           name == "raise_exception")
@@ -170,111 +183,119 @@ class OuterNames {
     }
   }
 
-  void learn(std::string_view name, Names& known) {
-    for (NameId id = 0; id < tree_.ast.names.size(); ++id) {
-      if (tree_.ast.names[id].text == name) known.push_back(id);
-    }
+  void learn(NameId name) {
+    if (name == expr::kNothing || known_[name]) return;
+    known_[name] = true;
+    learned_.push_back(name);
+  }
+  void learn_target(NodeId target) {
+    std::vector<NameId> names;
+    target_names(tree_.ast, target, names);
+    for (const NameId name : names) learn(name);
+  }
+  void forget(std::size_t mark) {
+    for (; learned_.size() > mark; learned_.pop_back()) known_[learned_.back()] = false;
   }
 
-  void visit(Block block, Names& known) {
+  void visit(Block block) {
     for (std::uint32_t i = 0; i < block.count; ++i)
-      visit(tree_.statements[tree_.order[block.first + i]], known);
+      visit(tree_.statements[tree_.order[block.first + i]]);
   }
 
-  void visit_parameters(const Statement& statement, Names& known) {
-    for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
-      known.push_back(tree_.ast.arguments[statement.first_parameter + i].name);
-    }
-    if (statement.takes_keywords) learn("kwargs", known);
-    if (statement.takes_rest) learn("varargs", known);
+  void visit_parameters(const Statement& statement) {
+    for (std::uint32_t i = 0; i < statement.parameter_count; ++i)
+      learn(tree_.ast.arguments[statement.first_parameter + i].name);
+    if (statement.takes_keywords) learn(tree_.special.keywords);
+    if (statement.takes_rest) learn(tree_.special.rest);
     for (std::uint32_t i = 0; i < statement.parameter_count; ++i) {
       const expr::Argument& parameter = tree_.ast.arguments[statement.first_parameter + i];
-      if (parameter.kind == expr::ArgumentKind::kKeyword) read(parameter.value, known);
+      if (parameter.kind == expr::ArgumentKind::kKeyword) read(parameter.value);
     }
   }
 
-  void visit(const Statement& statement, Names& known) {
+  void visit(const Statement& statement) {
     switch (statement.kind) {
-      case StatementKind::kPrint: read(statement.node, known); break;
+      case StatementKind::kPrint: read(statement.node); break;
       case StatementKind::kSet:
-        read(statement.node, known);
-        visit(statement.body, known);
-        read(statement.owner, known);
-        target_names(tree_.ast, statement.target, known);
+        read(statement.node);
+        visit(statement.body);
+        read(statement.owner);
+        learn_target(statement.target);
         break;
-      case StatementKind::kIf: visit_if(statement, known); break;
-      case StatementKind::kFor: visit_loop(statement, known); break;
+      case StatementKind::kIf: visit_if(statement); break;
+      case StatementKind::kFor: visit_loop(statement); break;
       case StatementKind::kMacro: {
-        Names inside = known;
-        visit_parameters(statement, inside);
-        learn("caller", inside);
-        visit(statement.body, inside);
-        known.push_back(statement.name);
+        {
+          const Inside inside(*this);
+          visit_parameters(statement);
+          learn(tree_.special.caller);
+          visit(statement.body);
+        }
+        learn(statement.name);
         break;
       }
       case StatementKind::kCall: {
-        for (std::uint32_t i = 0; i < statement.argument_count; ++i) {
-          read(tree_.ast.arguments[statement.first_argument + i].value, known);
-        }
-        read(statement.node, known);
-        Names inside = known;
-        visit_parameters(statement, inside);
-        visit(statement.body, inside);
+        for (std::uint32_t i = 0; i < statement.argument_count; ++i)
+          read(tree_.ast.arguments[statement.first_argument + i].value);
+        read(statement.node);
+        const Inside inside(*this);
+        visit_parameters(statement);
+        visit(statement.body);
         break;
       }
       case StatementKind::kFilter:
-        visit(statement.body, known);
-        read(tree_.ast.filters[statement.filter], known);
+        visit(statement.body);
+        read(tree_.ast.filters[statement.filter]);
         break;
       default: break;
     }
   }
 
   // Afterwards known: what every branch sets.
-  void visit_if(const Statement& statement, Names& known) {
-    Names common;
+  void visit_if(const Statement& statement) {
+    const std::size_t mark = learned_.size();
+    std::vector<NameId> set_somewhere;
     for (std::uint32_t i = 0; i <= statement.branch_count; ++i) {
-      Names inside = known;
       if (i < statement.branch_count) {
         const Branch& branch = tree_.branches[statement.first_branch + i];
-        read(branch.condition, known);
-        visit(branch.body, inside);
+        read(branch.condition);
+        visit(branch.body);
       } else {
-        visit(statement.otherwise, inside);
+        visit(statement.otherwise);
       }
-      if (i == 0) {
-        common = std::move(inside);
-        continue;
-      }
-      std::erase_if(common, [&](NameId name) {
-        return std::find(inside.begin(), inside.end(), name) == inside.end();
-      });
+      set_somewhere.insert(set_somewhere.end(),
+                           learned_.begin() + static_cast<std::ptrdiff_t>(mark), learned_.end());
+      forget(mark);
     }
-    known = std::move(common);
+    for (const NameId name : set_somewhere) ++branches_[name];
+    for (const NameId name : set_somewhere) {
+      if (branches_[name] > statement.branch_count) learn(name);
+    }
+    for (const NameId name : set_somewhere) branches_[name] = 0;
   }
 
   // A loop has a scope of its own.
-  void visit_loop(const Statement& statement, const Names& known) {
+  void visit_loop(const Statement& statement) {
     const expr::Node& iterated = tree_.ast.nodes[statement.node];
-    Names inside = known;
-    if (iterated.kind == NodeKind::kSelect) {
-      read(tree_.ast.links[iterated.first + 1], known);
-      target_names(tree_.ast, statement.target, inside);
-      read(tree_.ast.links[iterated.first], inside);
-    } else {
-      read(statement.node, known);
-      target_names(tree_.ast, statement.target, inside);
+    const bool filtered = iterated.kind == NodeKind::kSelect;
+    {
+      const Inside inside(*this);
+      read(filtered ? tree_.ast.links[iterated.first + 1] : statement.node);
+      learn_target(statement.target);
+      if (filtered) read(tree_.ast.links[iterated.first]);
+      learn(tree_.special.loop);
+      visit(statement.body);
     }
-    learn("loop", inside);
-    Names body = inside;
-    visit(statement.body, body);
     // The other block runs when nothing, or nothing whole, went before.
-    Names other = known;
-    visit(statement.otherwise, other);
+    const Inside inside(*this);
+    visit(statement.otherwise);
   }
 
   const Tree& tree_;
   std::vector<bool> read_;
+  std::vector<bool> known_;
+  std::vector<NameId> learned_;          // those that are known, in the order of learning
+  std::vector<std::uint32_t> branches_;  // of one `if`: how many set a name
   std::vector<std::string_view> found_;
 };
 
@@ -320,9 +341,10 @@ std::vector<std::string_view> assigned_names(const Tree& tree) {
     if (statement.kind == StatementKind::kMacro) ids.push_back(statement.name);
   }
   std::vector<std::string_view> names;
+  std::vector<bool> seen(tree.ast.names.size(), false);
   for (const NameId id : ids) {
-    const std::string_view name = tree.ast.names[id].text;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!seen[id]) names.push_back(tree.ast.names[id].text);
+    seen[id] = true;
   }
   return names;
 }

@@ -141,6 +141,74 @@ TEST_F(Includes, GrowthIsLimited) {
   EXPECT_TRUE(code == "limit/steps" || code == "limit/output") << code;
 }
 
+TEST(Template, CostsGrowWithItsLengthOnly) {
+  // Minutes and, for the longest templates, hours if anything were searched from front to back.
+  std::string prints, sets, macros, branches;
+  for (int i = 0; i < 100000; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    prints += "{{ " + name + " }}";
+    sets += "{% set " + name + " = 1 %}";
+    macros += "{% macro " + name + "() %}x{% endmacro %}";
+    branches += "{% if a %}{% set " + name + " = 1 %}{% endif %}{{ " + name + " }}";
+  }
+  EXPECT_EQ(rendered(prints), "");
+  EXPECT_EQ(rendered(sets + "{{ a99999 }}{{ a0 }}"), "11");
+  EXPECT_EQ(rendered(macros + "{{ a99999() }}"), "x");
+  EXPECT_EQ(rendered(branches), "");
+  EXPECT_EQ(Template::parse(branches, "t").value().free_names().size(), 100001U);
+}
+
+TEST(Template, LooksThroughTextsAtACost) {
+  const std::string context = R"({"s": ")" + std::string(500000, 'z') + R"("})";
+  for (const char* use : {"'zy' in s", "s == s ~ ''", "s.strip()", "s.startswith(s)", "s is lower",
+                          "s.length", "s|trim", "s in [s, s]"}) {
+    const std::string text =
+        "{% for i in range(1000000) %}{% set t = " + std::string(use) + " %}{% endfor %}";
+    const std::string code = rendered(text, context);
+    EXPECT_TRUE(code == "limit/steps" || code == "limit/output") << use << ": " << code;
+  }
+}
+
+TEST(Template, DeepAndSharedListsMeetALimit) {
+  const std::string deep =
+      "{% set ns = namespace(s=[1]) %}{% for i in range(100000) %}{% set ns.s = [ns.s] %}{% endfor "
+      "%}";
+  const std::string wide =
+      "{% set ns = namespace(s=[1]) %}{% for i in range(100) %}{% set ns.s = [ns.s, ns.s] %}{% "
+      "endfor "
+      "%}";
+  const auto with_helpers = [](const std::string& text) {
+    const auto result = Template::parse(text, "t").value().render(expr::Scope(&expr::helpers()));
+    return result ? *result : result.error().code;
+  };
+  for (const char* call :
+       {"pick([[true, ns.s]])", "fill(ns.s, 2)", "prefix(ns.s, 1)", "moveAxis(ns.s, 0, 0)"}) {
+    EXPECT_EQ(with_helpers(deep + "{{ " + call + " | length }}"), "limit/depth") << call;
+    EXPECT_EQ(with_helpers(wide + "{{ " + call + " | length }}"), "limit/steps") << call;
+  }
+}
+
+TEST(Template, NamesThatAreSurelySetAreItsOwn) {
+  const auto free_names = [](std::string_view text) {
+    return Template::parse(text, "t").value().free_names();
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(free_names("{% if c %}{% set a = 1 %}{% else %}{% set a = 2 %}{% endif %}{{ a }}"),
+            Names{"c"});
+  EXPECT_EQ(free_names("{% if c %}{% set a = 1 %}{% elif d %}{% else %}{% set a = 2 %}{% endif %}"
+                       "{{ a }}"),
+            (Names{"c", "d", "a"}));
+  EXPECT_EQ(free_names("{% if c %}{% if d %}{% set a = 1 %}{% else %}{% set a = 1 %}{% endif %}"
+                       "{% else %}{% set a = 2 %}{% set b = 2 %}{% endif %}{{ a }}{{ b }}"),
+            (Names{"c", "d", "b"}));
+  EXPECT_EQ(free_names("{% for x in y if x %}{{ x }}{{ loop.index }}{% set z = 1 %}{{ z }}"
+                       "{% else %}{{ w }}{% endfor %}{{ x }}{{ z }}"),
+            (Names{"y", "w", "x", "z"}));
+  EXPECT_EQ(free_names("{% macro m(p, q=r) %}{{ p }}{{ caller() }}{{ kwargs }}{% endmacro %}"
+                       "{% call m(s) %}{{ t }}{% endcall %}{{ p }}"),
+            (Names{"r", "s", "t", "p"}));
+}
+
 TEST_F(Includes, ErrorsNameTheIncludedFile) {
   files = {{"main", "a\n{% include \"lib\" %}\n{{ 1 + 'x' < 2 }}"}, {"lib", "b\n{{ n < 'a' }}\n"}};
   const Template parsed = Template::load("main", loader()).value();

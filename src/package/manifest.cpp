@@ -162,6 +162,8 @@ Result<Manifest> read_manifest(const Json& json, const ManifestLimits& limits) {
   const Cursor cursor(clean, "", kManifestError);
   WGK_TRY(expect_object(cursor));
   WGK_TRY(refuse_prototype_names(clean, "", kManifestError));
+  WGK_TRY(expect_few(cursor, {"inputs", "outputs", "args", "attributes", "tunables", "derive",
+                              "typeConstraints", "bindings"}));
   Manifest manifest;
   WGK_TRY(read_head(cursor, manifest));
   WGK_ASSIGN(const Cursor inputs, cursor.require("inputs"));

@@ -124,6 +124,7 @@ Result<std::vector<ViewAlias>> read_view_alias(const Cursor& pass,
 
 Result<Pass> read_pass(const Cursor& cursor, std::size_t index, PassContext& context) {
   WGK_TRY(expect_object(cursor));
+  WGK_TRY(expect_few(cursor, {"bindings", "derive", "profile", "viewAlias"}));
   if (++context.passes > context.max_passes) {
     return failure("limit/count", cursor.path() + ": more than " +
                                       std::to_string(context.max_passes) +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <set>
@@ -54,6 +55,8 @@ std::vector<std::pair<std::string, Cursor>> loose_entries(const Cursor& value);
 Result<std::string> text_member(const Cursor& object, std::string_view key, bool non_empty = false);
 Result<bool> flag_member(const Cursor& object, std::string_view key, bool otherwise);
 Status expect_object(const Cursor& value);
+// Maps and lists that are searched from front to back have 4,096 entries at most ("limit/count").
+Status expect_few(const Cursor& owner, std::initializer_list<std::string_view> keys);
 
 // manifest_ports.cpp
 Result<Named<std::vector<DType>>> read_type_constraints(const Cursor& manifest);

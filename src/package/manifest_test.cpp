@@ -202,6 +202,24 @@ TEST(Manifest, SaysWhatWouldBeRight) {
           {"must be a number, a string or a bool, got an array"});
 }
 
+TEST(Manifest, MapsHaveALimit) {
+  const auto entries = [](std::size_t count, const char* value) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i)
+      text += (i == 0 ? "\"n" : ", \"n") + std::to_string(i) + "\": " + value;
+    return "{" + text + "}";
+  };
+  for (const auto& [key, value] :
+       {std::pair{"derive", "1"}, {"attributes", "{}"}, {"tunables", R"({"default": 1})"}}) {
+    const auto with = [&](std::size_t count) {
+      return error_of(manifest(", \"" + std::string(key) + "\": " + entries(count, value)));
+    };
+    EXPECT_EQ(with(4096), "") << key;
+    EXPECT_TRUE(contains(with(4097), "limit/count")) << key << with(4097);
+  }
+  EXPECT_TRUE(contains(error_of(manifest("", "\"derive\": " + entries(4097, "1"))), "limit/count"));
+}
+
 TEST(Manifest, KeepsItsLimits) {
   const std::string passes =
       R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}},

@@ -243,6 +243,7 @@ Result<Requires> read_requires(const Cursor& owner) {
 Result<Variant> read_variant(const Cursor& cursor, std::size_t index, const Symbols& symbols,
                              const ManifestLimits& limits) {
   WGK_TRY(expect_object(cursor));
+  WGK_TRY(expect_few(cursor, {"tunables", "derive", "intermediates", "supersededBy"}));
   Variant variant;
   variant.id = "variant_" + std::to_string(index);
   if (const auto id = cursor.find("id"); id && !id->value().is_null()) {

@@ -96,4 +96,21 @@ Status expect_object(const Cursor& value) {
   return value.fail_value("must be an object");
 }
 
+Status expect_few(const Cursor& owner, std::initializer_list<std::string_view> keys) {
+  constexpr std::size_t kMost = 4096;
+  for (const std::string_view key : keys) {
+    const std::optional<Cursor> member = owner.find(key);
+    if (!member) continue;
+    const Json::Object* object = member->value().if_object();
+    const Json::Array* list = member->value().if_array();
+    const std::size_t count = object != nullptr ? object->size()
+                              : list != nullptr ? list->size()
+                                                : 0;
+    if (count > kMost)
+      return failure("limit/count", member->path() + ": has " + std::to_string(count) +
+                                        " entries; the limit is " + std::to_string(kMost));
+  }
+  return {};
+}
+
 }  // namespace wgk::package
