@@ -40,7 +40,7 @@ PURE = {"base", "json", "expr", "jinja", "package", "plan"}
 
 PURE_STD = set(
     """algorithm array bit cassert cfloat charconv climits cmath compare concepts cstddef cstdint cstring deque exception
-    expected flat_map flat_set format functional initializer_list iterator limits list map memory new numbers numeric optional
+    expected flat_map flat_set format forward_list functional initializer_list iterator limits list map memory new numbers numeric optional
     ranges set source_location span stdexcept string string_view system_error tuple type_traits typeinfo utility variant vector version""".split()
 )
 # Headers of other projects, by module. Lookups in a hash table are fine where its order never shows.
