@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/try.h"
 
@@ -230,16 +233,6 @@ char before(std::string_view code, std::size_t at) {
   return at > 0 ? code[at - 1] : '\0';
 }
 
-// Behind the bracket that closes the one at `open`; the end of the text when none does.
-std::size_t behind_bracket(std::string_view code, std::size_t open) {
-  int depth = 0;
-  for (std::size_t at = open; at < code.size(); ++at) {
-    if (code[at] == '[') ++depth;
-    if (code[at] == ']' && --depth == 0) return at + 1;
-  }
-  return code.size();
-}
-
 // Whether the whole element that spans [begin, end) stands where only a copy can happen: assigned,
 // passed on, returned, or assigned to.
 bool is_whole_use(std::string_view code, std::size_t begin, std::size_t end) {
@@ -258,15 +251,50 @@ bool is_whole_use(std::string_view code, std::size_t begin, std::size_t end) {
   return std::string_view("=!<>+-*/%&|^").find(operation) == kNone;
 }
 
-// The local that a statement declares from the element at `begin`: `let v = name[i]` gives v.
-std::string_view receiver(std::string_view code, std::size_t begin) {
-  if (before(code, begin) != '=') return {};
-  const std::size_t end_of_last = code.substr(0, begin).find_last_of(";{}");
-  const std::size_t start = skip_blanks(code, end_of_last == kNone ? 0 : end_of_last + 1);
-  const std::string_view keyword = word_at(code, start);
-  if (keyword != "let" && keyword != "var" && keyword != "const") return {};
-  return word_at(code, skip_blanks(code, start + keyword.size()));
-}
+// Where things stand in a text, found in one walk: texts come from packages and may be long.
+class Places {
+ public:
+  explicit Places(std::string_view code) : code_(code), behind_(code.size()), start_(code.size()) {
+    std::vector<std::size_t> open;
+    std::size_t statement = 0;
+    for (std::size_t at = 0; at < code.size(); ++at) {
+      const char c = code[at];
+      start_[at] = statement;
+      if (c == ';' || c == '{' || c == '}') statement = at + 1;
+      if (c == '[') open.push_back(at);
+      if (c == ']' && !open.empty()) {
+        behind_[open.back()] = at + 1;
+        open.pop_back();
+      }
+      if (is_word(c) && starts_word(code, at)) words_[word_at(code, at)].push_back(at);
+    }
+    for (const std::size_t bracket : open) behind_[bracket] = code.size();
+  }
+
+  // In order.
+  const std::vector<std::size_t>& of(std::string_view word) const {
+    static const std::vector<std::size_t> kNowhere;
+    const auto found = words_.find(word);
+    return found == words_.end() ? kNowhere : found->second;
+  }
+  // Behind the bracket that closes the one at `open`; the end of the text when none does.
+  std::size_t behind_bracket(std::size_t open) const { return behind_[open]; }
+
+  // The local that a statement declares from the element at `begin`: `let v = name[i]` gives v.
+  std::string_view receiver(std::size_t begin) const {
+    if (before(code_, begin) != '=') return {};
+    const std::size_t start = skip_blanks(code_, start_[begin]);
+    const std::string_view keyword = word_at(code_, start);
+    if (keyword != "let" && keyword != "var" && keyword != "const") return {};
+    return word_at(code_, skip_blanks(code_, start + keyword.size()));
+  }
+
+ private:
+  std::string_view code_;
+  std::map<std::string_view, std::vector<std::size_t>> words_;
+  std::vector<std::size_t> behind_;  // of opening brackets
+  std::vector<std::size_t> start_;   // of the statement that a byte stands in
+};
 
 // Behind the block comment that starts at `at`; comments nest.
 std::size_t behind_comment(std::string_view wgsl, std::size_t at) {
@@ -370,19 +398,19 @@ std::vector<std::string> enabled_features(std::string_view code) {
 }
 
 Status check_opaque_int64(std::string_view code, std::string_view name) {
+  const Places places(code);
   std::vector<std::string_view> names = {
       name};  // the variable, then locals that hold one of its elements
+  std::set<std::string_view> known = {name};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string_view word = names[i];
-    for (std::size_t at = code.find(word); at != kNone; at = code.find(word, at + 1)) {
-      if ((at > 0 && (is_word(code[at - 1]) || code[at - 1] == '.')) || word_at(code, at) != word)
-        continue;
-      std::size_t end = at + word.size();
+    for (const std::size_t at : places.of(names[i])) {
+      if (at > 0 && code[at - 1] == '.') continue;
+      std::size_t end = at + names[i].size();
       const std::size_t next = skip_blanks(code, end);
       if (i == 0) {
         if (next >= code.size() || code[next] != '[')
           continue;  // its declaration, or `arrayLength(&name)`
-        end = behind_bracket(code, next);
+        end = places.behind_bracket(next);
       } else if (next < code.size() && code[next] == ':') {
         continue;
       }
@@ -392,8 +420,8 @@ Status check_opaque_int64(std::string_view code, std::string_view name) {
             "the shader computes with '" + std::string(name) +
                 "', a tensor of opaque int64; it may only copy or select whole elements");
       }
-      const std::string_view local = receiver(code, at);
-      if (!local.empty() && std::ranges::find(names, local) == names.end()) names.push_back(local);
+      const std::string_view local = places.receiver(at);
+      if (!local.empty() && known.insert(local).second) names.push_back(local);
     }
   }
   return {};

@@ -76,6 +76,20 @@ TEST(WgslText, EnabledFeatures) {
   EXPECT_TRUE(enabled_features("fn enable() {}").empty());
 }
 
+TEST(WgslText, LongTextsOfOpaqueIntegersAreWalkedOnce) {
+  std::string locals, open, chain;
+  for (int i = 0; i < 100000; ++i) {
+    const std::string number = std::to_string(i);
+    locals += "let v" + number + " = x[" + number + "];\n";
+    open += "f(x[";
+    chain += "a = x[0] ";
+  }
+  EXPECT_TRUE(check_opaque_int64(locals, "x"));
+  EXPECT_FALSE(check_opaque_int64(locals + "let w = v99999 + 1;", "x"));
+  EXPECT_TRUE(check_opaque_int64(open, "x"));
+  EXPECT_FALSE(check_opaque_int64(chain, "x"));
+}
+
 TEST(WgslText, OpaqueIntegersMayOnlyBeMoved) {
   for (const std::string_view text : {
            "@group(0) @binding(0) var<storage, read> e: array<vec2<u32>>; let n = arrayLength(&e);",
