@@ -390,12 +390,10 @@ def trusted_section(machine):
             values.append(ratio)
             rows.append(f"| {package.split('.')[-1]} | {case} | cold | {microseconds(medians[case, c['b']])} | {microseconds(medians[case, name])} | {ratio:.3f} | "
                         f"{1 / c['ratio']['p90']:.3f} - {1 / c['ratio']['p10']:.3f} |")
-        if pairs:
-            continue
         trusted = ours_by_case(machine.trusted, package)
         digests = {report["context"]["packages"].get(package) for report in machine.trusted}
         safe = ours_by_case([r for r in machine.safe if r["context"]["packages"].get(package) in digests], package)
-        for case in safe:
+        for case in (case for case in safe if not any(case == name for name, _ in pairs)):
             for data in set(safe[case]) & set(trusted.get(case, {})):
                 a, b = safe[case][data], trusted[case][data]
                 if timed(a) and timed(b) and a["variant"] == b["variant"]:
