@@ -138,12 +138,6 @@ def attention(source, name, limit, family):
         inputs["queryT"].setdefault("pokeRange", []).append([item * sequence * width, (item + 1) * sequence * width, "nan" if packed else source.choice(["nan", "inf"])])
         width = heads * size
         made["outputs"]["outputT"].setdefault("ignore", []).append([item * sequence * width, (item + 1) * sequence * width])
-    if not packed and chance(source, 0.15):
-        # Values near the ends of the type.
-        step = 0.125 * 2.0 ** (source.choice([-12, 13, 14]) if dtype == F16 else source.choice([-60, -20, 40, 80]))
-        for port in ("valueT", "pastValueT"):
-            inputs[port]["data"]["step"] = step
-        made["outputs"]["outputT"]["tolerance"]["abs"] *= step / 0.125
     if not rotary and chance(source, 0.2):
         made["attrs"]["do_rotary"] = source.choice([0, 2, -1])
     if rotary == "neox" and chance(source, 0.2):
@@ -154,4 +148,10 @@ def attention(source, name, limit, family):
         made["tunables"] = some(family, TUNABLES)
     elif sequence > 1 and size <= 72 and tuned < 0.5:
         made["tunables"] = {"EMULATE_MATRICES": True, **family.choice([{}, {"EMULATED_ROWS": 4}, {"SPLIT_FLOAT32": True}, {"MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2}])}
+    if not packed and "SPLIT_FLOAT32" not in made.get("tunables", {}) and chance(source, 0.15):
+        # Values near the ends of the type, which two halves cannot hold.
+        step = 0.125 * 2.0 ** (source.choice([-12, 13, 14]) if dtype == F16 else source.choice([-60, -20, 40, 80]))
+        for port in ("valueT", "pastValueT"):
+            inputs[port]["data"]["step"] = step
+        made["outputs"]["outputT"]["tolerance"]["abs"] *= step / 0.125
     return [made]
