@@ -457,7 +457,7 @@ GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["
 def floor_ratios(machine):
     """(package, case) -> our time over the floor kernel's, sample by sample in one run."""
     return {(entry["package"], c["name"]): c["ratio"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
-            for c in report.get("comparisons", []) if is_floor(c["b"]) for entry in report["benchmarks"] if entry["case"] == c["name"]}
+            for c in report.get("comparisons", []) if is_floor(c["b"]) and not has_sums(c["b"]) and not c["a"].endswith("(trusted)") and c.get("cold", True) for entry in report["benchmarks"] if entry["case"] == c["name"]}
 
 
 def goal_state(goal, us, floor_us, of_floor):
@@ -468,6 +468,18 @@ def goal_state(goal, us, floor_us, of_floor):
     return "reached" if us <= 1.005 * goal["us"] else "below the floor" if floor_us and floor_us > goal["us"] else "missed"
 
 
+def sum_floor_seconds(reports, package):
+    """case -> the fastest of its floors with sums, of the newest report that has any."""
+    found = {}
+    for report in sorted(reports, key=lambda r: r["context"]["date"]):
+        here = collections.defaultdict(list)
+        for entry in report["benchmarks"]:
+            if entry["package"] == package and has_sums(entry["variant"]) and entry["cold"] and timed(entry):
+                here[entry["case"]].append(entry["seconds"]["median"])
+        found |= {case: min(values) for case, values in here.items()}
+    return found
+
+
 def goals_section(machine):
     """Each goal beside what was measured."""
     rows, counts, ratios = [], collections.Counter(), floor_ratios(machine)
@@ -476,18 +488,19 @@ def goals_section(machine):
         entry = ours_by_case(machine.safe if goal["mode"] == "safe" else machine.trusted, package).get(case, {}).get("cold")
         us = entry["seconds"]["median"] * 1e6 if entry and timed(entry) else None
         floor = floor_seconds(machine.safe, package).get(case)
+        with_sum = sum_floor_seconds(machine.safe, package).get(case, 0)
         of_floor = ratios.get((package, case))
-        state = goal_state(goal, us, floor and floor * 1e6, of_floor)
+        state = goal_state(goal, us, floor and max(floor, with_sum) * 1e6, of_floor)
         counts[state] += 1
         name = case + (", trusted" if goal["mode"] == "trusted" else "")
         target = f"{goal['of_floor']} of the floor, about {goal['us']:g}" if "of_floor" in goal else f"{goal['us']:g}"
         ours, ratio = (microseconds(us / 1e6), f"{us / goal['us']:.2f}") if us else ("-", "-")
-        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {microseconds(floor) if floor else '-'} | "
+        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {microseconds(floor) if floor else '-'}{f', with a sum {microseconds(with_sum)}' if with_sum else ''} | "
                     f"{f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
     if rows:
         yield "### Goals\n"
         yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
-               "Below the floor: a kernel that only reads and writes these tensors took longer than the goal.\n")
+               "Below the floor: a kernel that only reads and writes these tensors, or one that also sums up once before its last write, took longer than the goal.\n")
         yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
         yield from rows
         yield ""
