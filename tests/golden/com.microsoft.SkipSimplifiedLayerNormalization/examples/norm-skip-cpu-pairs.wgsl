@@ -10,23 +10,25 @@ fn unpack_halves4(words: vec2<u32>) -> vec4<f32> {
 
 fn pack_halves2(values: vec2<f32>) -> u32 {
   let all = bitcast<vec2<u32>>(values);
-  let magnitude = all & vec2<u32>(0x7fffffffu);
-  let normal = (magnitude + vec2<u32>(0xc8000fffu) + ((magnitude >> vec2<u32>(13u)) & vec2<u32>(1u))) >> vec2<u32>(13u);
-  let subnormal = bitcast<vec2<u32>>(bitcast<vec2<f32>>(magnitude) + 0.5) - vec2<u32>(0x3f000000u);
-  let special = select(vec2<u32>(0x7c00u), vec2<u32>(0x7e00u), magnitude > vec2<u32>(0x7f800000u));
-  let finite = select(normal, subnormal, magnitude < vec2<u32>(0x38800000u));
-  let half = select(finite, special, magnitude >= vec2<u32>(0x477ff000u)) | ((all >> vec2<u32>(16u)) & vec2<u32>(0x8000u));
+  let magnitude = min(all & vec2<u32>(0x7fffffffu), vec2<u32>(0x47800000u));
+  // A sum with the power of two whose last place is the last place of the half is rounded as the half must be.
+  let power = max(magnitude & vec2<u32>(0x7f800000u), vec2<u32>(0x38800000u)) + vec2<u32>(0x06800000u);
+  let places = bitcast<vec2<u32>>(bitcast<vec2<f32>>(magnitude) + bitcast<vec2<f32>>(power)) - power;
+  let number = places + (power >> vec2<u32>(13u)) - vec2<u32>(0x1f800u);
+  let value = select(number, vec2<u32>(0x7e00u), (all & vec2<u32>(0x7fffffffu)) > vec2<u32>(0x7f800000u));
+  let half = value | ((all >> vec2<u32>(16u)) & vec2<u32>(0x8000u));
   return half.x | (half.y << 16u);
 }
 
 fn pack_halves4(values: vec4<f32>) -> vec2<u32> {
   let all = bitcast<vec4<u32>>(values);
-  let magnitude = all & vec4<u32>(0x7fffffffu);
-  let normal = (magnitude + vec4<u32>(0xc8000fffu) + ((magnitude >> vec4<u32>(13u)) & vec4<u32>(1u))) >> vec4<u32>(13u);
-  let subnormal = bitcast<vec4<u32>>(bitcast<vec4<f32>>(magnitude) + 0.5) - vec4<u32>(0x3f000000u);
-  let special = select(vec4<u32>(0x7c00u), vec4<u32>(0x7e00u), magnitude > vec4<u32>(0x7f800000u));
-  let finite = select(normal, subnormal, magnitude < vec4<u32>(0x38800000u));
-  let half = select(finite, special, magnitude >= vec4<u32>(0x477ff000u)) | ((all >> vec4<u32>(16u)) & vec4<u32>(0x8000u));
+  let magnitude = min(all & vec4<u32>(0x7fffffffu), vec4<u32>(0x47800000u));
+  // A sum with the power of two whose last place is the last place of the half is rounded as the half must be.
+  let power = max(magnitude & vec4<u32>(0x7f800000u), vec4<u32>(0x38800000u)) + vec4<u32>(0x06800000u);
+  let places = bitcast<vec4<u32>>(bitcast<vec4<f32>>(magnitude) + bitcast<vec4<f32>>(power)) - power;
+  let number = places + (power >> vec4<u32>(13u)) - vec4<u32>(0x1f800u);
+  let value = select(number, vec4<u32>(0x7e00u), (all & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u));
+  let half = value | ((all >> vec4<u32>(16u)) & vec4<u32>(0x8000u));
   return half.xz | (half.yw << vec2<u32>(16u));
 }
 

@@ -18,20 +18,26 @@ struct Params { rows: u32, hidden: u32, epsilon: f32, rows_per_group: u32 };
 @group(0) @binding(4) var<uniform> params: Params;
 
 
+
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let width = params.hidden / 1u;
   var row = (group.x + group.y * 65535u) * params.rows_per_group;
   let end_row = min(row + params.rows_per_group, params.rows);
-  for (; row + 1u < end_row; row += 2u) {
+  for (var pair = 0u; pair < 0x40000000u; pair++) {
+    if (row + 1u >= end_row) {
+      break;
+    }
     var squares0 = f32();
     let start0 = (row + 0u) * width;
     var squares1 = f32();
     let start1 = (row + 1u) * width;
     {
-      let block = lane;
-      let end = width;
-      for (var i = block; i < end; i += 8u) {
+      for (var k = 0u; k < 0x40000000u; k++) {
+        let i = lane + k * 8u;
+        if (i >= width) {
+          break;
+        }
         let s00 = part0(x[start0 + i]) + part0(skip[start0 + i]);
         y[start0 + i] = s00;
         squares0 += s00 * s00;
@@ -42,28 +48,39 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let inverse0 = inverseSqrt(subgroupAdd(added(squares0)) / f32(params.hidden) + params.epsilon);
     let inverse1 = inverseSqrt(subgroupAdd(added(squares1)) / f32(params.hidden) + params.epsilon);
-    for (var i = lane; i < width; i += 8u) {
+    for (var k = 0u; k < 0x40000000u; k++) {
+      let i = lane + k * 8u;
+      if (i >= width) {
+        break;
+      }
       let gammas = gamma[i];
       let gamma0 = part0(gammas);
       y[start0 + i] = y[start0 + i] * inverse0 * gamma0;
       y[start1 + i] = y[start1 + i] * inverse1 * gamma0;
     }
 
+    row += 2u;
   }
   if (row < end_row) {
     var squares0 = f32();
     let start0 = (row + 0u) * width;
     {
-      let block = lane;
-      let end = width;
-      for (var i = block; i < end; i += 8u) {
+      for (var k = 0u; k < 0x40000000u; k++) {
+        let i = lane + k * 8u;
+        if (i >= width) {
+          break;
+        }
         let s00 = part0(x[start0 + i]) + part0(skip[start0 + i]);
         y[start0 + i] = s00;
         squares0 += s00 * s00;
       }
     }
     let inverse0 = inverseSqrt(subgroupAdd(added(squares0)) / f32(params.hidden) + params.epsilon);
-    for (var i = lane; i < width; i += 8u) {
+    for (var k = 0u; k < 0x40000000u; k++) {
+      let i = lane + k * 8u;
+      if (i >= width) {
+        break;
+      }
       let gammas = gamma[i];
       let gamma0 = part0(gammas);
       y[start0 + i] = y[start0 + i] * inverse0 * gamma0;

@@ -161,17 +161,18 @@ fn load_query(octet: u32) -> mat2x4<f32> {
 }
 
 
-var<workgroup> pool: array<vec4<u32>, 544>;
+// Arrays of arrays: what a subgroup takes of them is one element, so that offsets inside are constants which need no checks.
+var<workgroup> score_rows: array<array<vec4<u32>, 88>, 4>;
+var<workgroup> key_tile: array<array<vec4<u32>, 96>, 1>;
+var<workgroup> value_tile: array<array<vec4<u32>, 96>, 1>;
 var<workgroup> row_factor: array<f32, 32>;
 var<workgroup> rescale_votes: array<atomic<u32>, 2>;
 
 
-// Position of key `key` of tile `tile`, in keys from the start of the window's list; none beyond `keys`.
+// Position of key `key`, in keys from the start of the window's list; none beyond `keys`. Without branches, at whose ends loads are waited for.
 fn key_position(key: u32, keys: u32) -> u32 {
-  if (key >= keys) {
-    return 0xffffffffu;
-  }
-  return live_block(live_list[key / 16u]) * 16u + key % 16u;
+  let position = live_block(live_list[key / 16u % 32u]) * 16u + key % 16u;
+  return select(0xffffffffu, position, key < keys);
 }
 
 
@@ -206,17 +207,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
   // The row that this lane takes through the softmax, with 4 lane(s) a row.
   // Remainders where the value is in range anyway: they let Tint prove indices, so that safe mode needs no bounds checks in the loops.
-  let fragment_row = subgroup % 4u * 8u;
-  let row = fragment_row + subgroup_lane % 32u / 4u;
+  let row_group = subgroup % 4u / 1u;
+  let own_part = 0u;
+  let group_row = subgroup_lane % 32u / 4u;
+  let row = row_group * 8u + group_row;
   let row_lane = subgroup_lane % 4u;
   let position = base + row % 32u;
   let head = first_head + row / 32u;
   let exists = position >= first && position < last;
   let source = row / 32u * 2u + row % 32u / 16u;
-  let score_row = 192u + row * 11u;
+  let score_row = group_row * 11u;
 
 
-  // The query tile, rotated and rounded, goes through the pool into fragments.
   let whole = first == base && last == base + 32u;
   if (!whole) {
   for (var i = lane; i < 32u; i += 128u) {
@@ -231,17 +233,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       words_0 = query[2u * (at + octet) + 0u];
       words_1 = query[2u * (at + octet) + 1u];
     }
-    pool[0u + query_row * 3u + (octet - 0u) * 2u + 0u] = words_0;
-    pool[0u + query_row * 3u + (octet - 0u) * 2u + 1u] = words_1;
+    score_rows[query_row / 8u][query_row % 8u * 11u + (octet - 0u) * 2u + 0u] = words_0;
+    score_rows[query_row / 8u][query_row % 8u * 11u + (octet - 0u) * 2u + 1u] = words_1;
 }
   }
   workgroupBarrier();
   var q0_0_0: subgroup_matrix_left<f32, 8, 8>;
   if (whole) {
+    let fragment_row = row_group * 8u;
     let at = ((item * params.sequence + base - past + fragment_row % 32u) * 2u + first_head + fragment_row / 32u) * 1u * 2u;
     q0_0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&query, at + 0u, 4u);
   } else {
-    q0_0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, (fragment_row + 0u) * 3u + 0u, 3u);
+    q0_0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&score_rows[row_group], 0u, 11u);
   }
   var o0_0 = subgroup_matrix_result<f32, 8, 8>();
   var row_max = kUnset;
@@ -251,6 +254,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
   workgroupBarrier();
 
+  let copy_row0 = (lane + 0u) / 1u;
+  let copy_octet0 = (lane + 0u) % 1u;
   var at_key0 = kNowhere;
   var at_value0 = kNowhere;
   var next_key0_0: vec4<u32>;
@@ -266,87 +271,81 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let tiles = (keys + 31u) / 32u;
     if (tiles > 0u) {
       {
-        let slot = lane + 0u;
-        let octet = slot % 1u;
-        let key_at = key_position((tiles - 1u) * 32u + slot / 1u, keys);
-        at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + octet), key_at < end && slot < 32u);
+        let key_at = key_position((tiles - 1u) * 32u + copy_row0, select(0u, keys, true));
+        at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + copy_octet0), key_at < end && copy_row0 < 32u);
       }
       {
-        let at = select(at_key0, 0u, at_key0 == kNowhere);
+        let at = select(0u, at_key0, at_key0 != kNowhere);
         next_key0_0 = past_key[at + 0u];
         next_key0_1 = past_key[at + 1u];
       }
       if (lane + 0u < 32u) {
-        let staged_row = (lane + 0u) / 1u;
-        let octet = (lane + 0u) % 1u;
-    pool[96u + staged_row * 3u + (octet) * 2u + 0u] = next_key0_0;
-    pool[96u + staged_row * 3u + (octet) * 2u + 1u] = next_key0_1;
-}
-workgroupBarrier();
+        let staged_row = copy_row0;
+        let octet = copy_octet0;
+    key_tile[staged_row % 32u / 32u][staged_row % 32u * 3u + octet * 2u + 0u] = next_key0_0;
+    key_tile[staged_row % 32u / 32u][staged_row % 32u * 3u + octet * 2u + 1u] = next_key0_1;
+      }
+      workgroupBarrier();
       // Round i multiplies the weights of tile i with its values and the queries with the keys of tile i - 1, while tiles i - 1 (values) and
       // i - 2 (keys) are on their way; then scores become weights.
       for (var i = tiles; ; i--) {
+        // Asked for early, as the list is a round ahead: what is read from workgroup memory just before its use is waited for.
+        let votes = atomicLoad(&rescale_votes[i % 2u]);
         at_value0 = at_key0;
       {
-        let slot = lane + 0u;
-        let octet = slot % 1u;
-        let key_at = key_position((i - 2u) * 32u + slot / 1u, select(0u, keys, i > 1u));
-        at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + octet), key_at < end && slot < 32u);
+        let key_at = key_position((i - 2u) * 32u + copy_row0, select(0u, keys, i > 1u));
+        at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + copy_octet0), key_at < end && copy_row0 < 32u);
       }
       {
-        let at = select(at_value0, 0u, at_value0 == kNowhere);
+        let at = select(0u, at_value0, at_value0 != kNowhere);
         next_value0_0 = past_value[at + 0u];
         next_value0_1 = past_value[at + 1u];
       }
       {
-        let at = select(at_key0, 0u, at_key0 == kNowhere);
+        let at = select(0u, at_key0, at_key0 != kNowhere);
         next_key0_0 = past_key[at + 0u];
         next_key0_1 = past_key[at + 1u];
       }
-if (i < tiles && atomicLoad(&rescale_votes[i % 2u]) != 0u) {
+if (i < tiles && votes != 0u) {
           // Rare: some rows have a new maximum. Their output fragments go through the free part of their score rows.
-          subgroupMatrixStore<row_major>(&pool, 200u + (fragment_row + 0u) * 11u, o0_0, 11u);
+          subgroupMatrixStore<row_major>(&score_rows[row_group], 8u, o0_0, 11u);
           workgroupBarrier();
           for (var word = row_lane; word < 2u; word += 4u) {
             let at = score_row + 8u + word;
-            pool[at] = bitcast<vec4<u32>>(bitcast<vec4<f32>>(pool[at]) * row_factor[row]);
+            score_rows[row_group][at] = bitcast<vec4<u32>>(bitcast<vec4<f32>>(score_rows[row_group][at]) * row_factor[row]);
           }
           workgroupBarrier();
-          o0_0 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, row_major>(&pool, 200u + (fragment_row + 0u) * 11u, 11u);
+          o0_0 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, row_major>(&score_rows[row_group], 8u, 11u);
           workgroupBarrier();
         }
 
         // Weights times values.
         if (i < tiles) {
         {
-          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 0u * 2u, 11u);
-          let at = 0u * 24u;
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&score_rows[row_group], 0u + 0u * 2u, 11u);
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&value_tile[own_part], 0u * 24u + 0u, 3u);
             o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
           }
 }
         {
-          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 1u * 2u, 11u);
-          let at = 1u * 24u;
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&score_rows[row_group], 0u + 1u * 2u, 11u);
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&value_tile[own_part], 1u * 24u + 0u, 3u);
             o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
           }
 }
         {
-          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 2u * 2u, 11u);
-          let at = 2u * 24u;
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&score_rows[row_group], 0u + 2u * 2u, 11u);
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&value_tile[own_part], 2u * 24u + 0u, 3u);
             o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
           }
 }
         {
-          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 3u * 2u, 11u);
-          let at = 3u * 24u;
+          let p0_0 = subgroupMatrixLoad<subgroup_matrix_left<f32, 8, 8>, row_major>(&score_rows[row_group], 0u + 3u * 2u, 11u);
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&pool, at + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, row_major>(&value_tile[own_part], 3u * 24u + 0u, 3u);
             o0_0 = subgroupMatrixMultiplyAccumulate(p0_0, b0, o0_0);
           }
 }
@@ -357,38 +356,34 @@ if (i < tiles && atomicLoad(&rescale_votes[i % 2u]) != 0u) {
 
         // Scores of the next tile.
           var s0_0 = subgroup_matrix_result<f32, 8, 8>();
-          let at_s0_ = 96u + (0u) * 24u;
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s0_ + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&key_tile[own_part], 0u * 24u + 0u, 3u);
             s0_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s0_0);
           }
           var s1_0 = subgroup_matrix_result<f32, 8, 8>();
-          let at_s1_ = 96u + (1u) * 24u;
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s1_ + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&key_tile[own_part], 1u * 24u + 0u, 3u);
             s1_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s1_0);
           }
           var s2_0 = subgroup_matrix_result<f32, 8, 8>();
-          let at_s2_ = 96u + (2u) * 24u;
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s2_ + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&key_tile[own_part], 2u * 24u + 0u, 3u);
             s2_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s2_0);
           }
           var s3_0 = subgroup_matrix_result<f32, 8, 8>();
-          let at_s3_ = 96u + (3u) * 24u;
           {
-            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&pool, at_s3_ + 0u, 3u);
+            let b0 = subgroupMatrixLoad<subgroup_matrix_right<f32, 8, 8>, col_major>(&key_tile[own_part], 3u * 24u + 0u, 3u);
             s3_0 = subgroupMatrixMultiplyAccumulate(q0_0_0, b0, s3_0);
           }
-          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (0u) * 2u, s0_0, 11u);
-          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (1u) * 2u, s1_0, 11u);
-          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (2u) * 2u, s2_0, 11u);
-          subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + (3u) * 2u, s3_0, 11u);
+          subgroupMatrixStore<row_major>(&score_rows[row_group], 0u * 2u + 0u, s0_0, 11u);
+          subgroupMatrixStore<row_major>(&score_rows[row_group], 1u * 2u + 0u, s1_0, 11u);
+          subgroupMatrixStore<row_major>(&score_rows[row_group], 2u * 2u + 0u, s2_0, 11u);
+          subgroupMatrixStore<row_major>(&score_rows[row_group], 3u * 2u + 0u, s3_0, 11u);
         workgroupBarrier();
 
         // Softmax of this lane's part of its row: words row_lane * 2 and on.
-        var x0 = bitcast<vec4<f32>>(pool[words_at + 0u]) * params.scale;
-        var x1 = bitcast<vec4<f32>>(pool[words_at + 1u]) * params.scale;
+        var x0 = bitcast<vec4<f32>>(score_rows[row_group][words_at + 0u]) * params.scale;
+        var x1 = bitcast<vec4<f32>>(score_rows[row_group][words_at + 1u]) * params.scale;
         // Of each run of keys, which are of one block, this row may see `allowed`; the others get a score that weighs nothing.
         let key_at = (i - 1u) * 32u + row_lane * 8u;
         let entry0 = live_list[(key_at + 0u) / 16u % 32u];
@@ -424,27 +419,27 @@ if (i < tiles && atomicLoad(&rescale_votes[i % 2u]) != 0u) {
           let low = exp2(x0 - row_max);
           let high = exp2(x1 - row_max);
           sum4 += low + high;
-          pool[words_at + 0u] = bitcast<vec4<u32>>(low);
-          pool[words_at + 1u] = bitcast<vec4<u32>>(high);
+          score_rows[row_group][words_at + 0u] = bitcast<vec4<u32>>(low);
+          score_rows[row_group][words_at + 1u] = bitcast<vec4<u32>>(high);
         }
         row_sum += (sum4.x + sum4.y) + (sum4.z + sum4.w);
         if (lane == 0u) {
           atomicStore(&rescale_votes[i % 2u], 0u);
         }
       if (lane + 0u < 32u) {
-        let staged_row = (lane + 0u) / 1u;
-        let octet = (lane + 0u) % 1u;
-    pool[96u + staged_row * 3u + (octet) * 2u + 0u] = next_key0_0;
-    pool[96u + staged_row * 3u + (octet) * 2u + 1u] = next_key0_1;
-}
+        let staged_row = copy_row0;
+        let octet = copy_octet0;
+    key_tile[staged_row % 32u / 32u][staged_row % 32u * 3u + octet * 2u + 0u] = next_key0_0;
+    key_tile[staged_row % 32u / 32u][staged_row % 32u * 3u + octet * 2u + 1u] = next_key0_1;
+      }
       if (lane + 0u < 32u) {
-        next_value0_0 = select(next_value0_0, vec4<u32>(), vec4<bool>(at_value0 == kNowhere));
-        next_value0_1 = select(next_value0_1, vec4<u32>(), vec4<bool>(at_value0 == kNowhere));
-        let staged_row = (lane + 0u) / 1u;
-        let octet = (lane + 0u) % 1u;
-    pool[0u + staged_row * 3u + (octet) * 2u + 0u] = next_value0_0;
-    pool[0u + staged_row * 3u + (octet) * 2u + 1u] = next_value0_1;
-}
+        next_value0_0 = select(vec4<u32>(), next_value0_0, vec4<bool>(at_value0 != kNowhere));
+        next_value0_1 = select(vec4<u32>(), next_value0_1, vec4<bool>(at_value0 != kNowhere));
+        let staged_row = copy_row0;
+        let octet = copy_octet0;
+    value_tile[octet / 1u][staged_row % 32u * 3u + octet % 1u * 2u + 0u] = next_value0_0;
+    value_tile[octet / 1u][staged_row % 32u * 3u + octet % 1u * 2u + 1u] = next_value0_1;
+      }
 workgroupBarrier();
       }
     }
@@ -458,7 +453,7 @@ workgroupBarrier();
   if (row_lane == 0u) {
     row_factor[row] = select(0.0, 1.0 / row_sum, row_sum > 0.0);
   }
-  subgroupMatrixStore<row_major>(&pool, 192u + (fragment_row + 0u) * 11u + 0u, o0_0, 11u);
+  subgroupMatrixStore<row_major>(&score_rows[row_group], 0u, o0_0, 11u);
   workgroupBarrier();
   for (var i = lane; i < 32u; i += 128u) {
     let out_row = i / 1u;
@@ -466,9 +461,10 @@ workgroupBarrier();
     let out_position = base + out_row % 32u;
     let out_head = first_head + out_row / 32u;
     if (out_position >= first && out_position < last && octet < 1u) {
-      let at = 192u + out_row * 11u + i % 1u * 2u;
+      let at = out_row % 8u * 11u + i % 1u * 2u;
+      let out_group = out_row / 8u;
       store_output(((item * params.sequence + out_position - past) * 2u + out_head) * 1u + octet,
-                   mat2x4<f32>(bitcast<vec4<f32>>(pool[at]), bitcast<vec4<f32>>(pool[at + 1u])) * row_factor[out_row]);
+                   mat2x4<f32>(bitcast<vec4<f32>>(score_rows[out_group][at]), bitcast<vec4<f32>>(score_rows[out_group][at + 1u])) * row_factor[out_row]);
     }
   }
   workgroupBarrier();

@@ -1,4 +1,3 @@
-enable subgroups;
 diagnostic(off, subgroup_uniformity);
 
 
@@ -19,6 +18,7 @@ struct Params { tiles: u32, token_tiles: u32, sequence: u32, capacity: u32, limi
 @group(0) @binding(8) var<uniform> params: Params;
 
 const kUnset: f32 = -1.0e30;
+const kNowhere: u32 = 0xffffffffu;
 
 fn item_span(item: u32) -> vec2<u32> {
   // Both are asked for at once.
@@ -103,64 +103,64 @@ fn ask_lists(lane: u32, head: u32, first_row: u32) -> AskedLists {
 
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
 fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, end: u32) -> u32 {
-  for (var i = lane; i < 4u; i += 128u) {
+  for (var i = lane; i < 4u; i += 256u) {
     atomicStore(&live_bits[i], 0u);
   }
   workgroupBarrier();
   {
     let last = i32(min(min(first_row, params.blocks - 1u), (end - 1u) / 16u));
     var column = asked.column0;
-    for (var i = asked.begin0 + i32(lane); i < asked.stop0; i += 128) {
+    for (var i = asked.begin0 + i32(lane); i < asked.stop0; i += 256) {
       if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
         let bit = u32(column) - start;
         atomicOr(&live_bits[0u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 128 < asked.stop0) {
-        column = block_columns[asked.layout0 * params.columns + u32(i + 128)];
+      if (i + 256 < asked.stop0) {
+        column = block_columns[asked.layout0 * params.columns + u32(i + 256)];
       }
     }
   }
   {
     let last = i32(min(min(first_row + 1u, params.blocks - 1u), (end - 1u) / 16u));
     var column = asked.column1;
-    for (var i = asked.begin1 + i32(lane); i < asked.stop1; i += 128) {
+    for (var i = asked.begin1 + i32(lane); i < asked.stop1; i += 256) {
       if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
         let bit = u32(column) - start;
         atomicOr(&live_bits[1u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 128 < asked.stop1) {
-        column = block_columns[asked.layout1 * params.columns + u32(i + 128)];
+      if (i + 256 < asked.stop1) {
+        column = block_columns[asked.layout1 * params.columns + u32(i + 256)];
       }
     }
   }
   {
     let last = i32(min(min(first_row + 2u, params.blocks - 1u), (end - 1u) / 16u));
     var column = asked.column2;
-    for (var i = asked.begin2 + i32(lane); i < asked.stop2; i += 128) {
+    for (var i = asked.begin2 + i32(lane); i < asked.stop2; i += 256) {
       if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
         let bit = u32(column) - start;
         atomicOr(&live_bits[2u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 128 < asked.stop2) {
-        column = block_columns[asked.layout2 * params.columns + u32(i + 128)];
+      if (i + 256 < asked.stop2) {
+        column = block_columns[asked.layout2 * params.columns + u32(i + 256)];
       }
     }
   }
   {
     let last = i32(min(min(first_row + 3u, params.blocks - 1u), (end - 1u) / 16u));
     var column = asked.column3;
-    for (var i = asked.begin3 + i32(lane); i < asked.stop3; i += 128) {
+    for (var i = asked.begin3 + i32(lane); i < asked.stop3; i += 256) {
       if (column >= i32(start) && column <= last && column < i32(start + 32u)) {
         let bit = u32(column) - start;
         atomicOr(&live_bits[3u + bit / 32u], 1u << (bit % 32u));
       }
-      if (i + 128 < asked.stop3) {
-        column = block_columns[asked.layout3 * params.columns + u32(i + 128)];
+      if (i + 256 < asked.stop3) {
+        column = block_columns[asked.layout3 * params.columns + u32(i + 256)];
       }
     }
   }
   workgroupBarrier();
-  for (var block = lane; block < 32u; block += 128u) {
+  for (var block = lane; block < 32u; block += 256u) {
     let mine = block / 32u;
     let bit = block % 32u;
     let bits = listed_bits(mine);
@@ -197,10 +197,9 @@ fn list_live_blocks(lane: u32, head: u32, first_row: u32, start: u32, end: u32) 
 }
 
 
-// A slice of the queries and one of the keys, or a step of the values.
-var<workgroup> staged: array<vec4<f32>, 640>;
-var<workgroup> weights: array<vec4<f32>, 1088>;
-var<workgroup> row_factor: array<f32, 64>;
+// A slice of the queries and one of the keys; or the weights of a tile and a step of its values.
+var<workgroup> staged: array<vec4<f32>, 1216>;
+var<workgroup> row_parts: array<f32, 1088>;
 
 fn vector_of_query(octet: u32, vector: u32) -> vec4<f32> {
   return bitcast<vec4<f32>>(query[2u * octet + vector]);
@@ -212,14 +211,13 @@ fn vector_of_past_value(octet: u32, vector: u32) -> vec4<f32> {
   return bitcast<vec4<f32>>(past_value[2u * octet + vector]);
 }
 
-fn key_position(key: u32, keys: u32) -> u32 {
-  if (key >= keys) {
-    return 0xffffffffu;
-  }
-  return live_block(live_list[key / 16u]) * 16u + key % 16u;
+// The first octet of key `key` of the window's list, from the start of the head in the cache; kNowhere beyond `keys` (without branches).
+fn key_octet(key: u32, keys: u32, cache_head: u32) -> u32 {
+  let position = live_block(live_list[key / 16u % 32u]) * 16u + key % 16u;
+  return select(kNowhere, cache_head + position * 1u, key < keys);
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let index = group.x + group.y * 65535u;
   if (index >= params.tiles) {
@@ -245,59 +243,61 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let x = lane % 16u;
   let y = lane / 16u;
 
+  let slice_row0 = (lane + 0u) / 8u % 64u;
+  let slice_vector0 = (lane + 0u) % 8u;
+  // Products of rows and keys that are none are never read.
+  let query_at0 = select(0u, (((item * params.sequence + base + slice_row0 % 64u - past) * 2u + first_head + slice_row0 / 64u) * 1u), slice_row0 % 64u + base >= first && slice_row0 % 64u + base < last);
+  var key_at0: u32;
   var next_query0: vec4<f32>;
   var next_key0: vec4<f32>;
+  let slice_row1 = (lane + 256u) / 8u % 64u;
+  let slice_vector1 = (lane + 256u) % 8u;
+  // Products of rows and keys that are none are never read.
+  let query_at1 = select(0u, (((item * params.sequence + base + slice_row1 % 64u - past) * 2u + first_head + slice_row1 / 64u) * 1u), slice_row1 % 64u + base >= first && slice_row1 % 64u + base < last);
+  var key_at1: u32;
   var next_query1: vec4<f32>;
   var next_key1: vec4<f32>;
   var next_value0: vec4<f32>;
   var value_counts0 = false;
 
+  let position0 = base + (y + 0u) % 64u;
+  var row_max0 = kUnset;
+  var row_sum0 = 0.0;
   var o0_0 = vec4<f32>();
+  let position1 = base + (y + 16u) % 64u;
+  var row_max1 = kUnset;
+  var row_sum1 = 0.0;
   var o1_0 = vec4<f32>();
+  let position2 = base + (y + 32u) % 64u;
+  var row_max2 = kUnset;
+  var row_sum2 = 0.0;
   var o2_0 = vec4<f32>();
+  let position3 = base + (y + 48u) % 64u;
+  var row_max3 = kUnset;
+  var row_sum3 = 0.0;
   var o3_0 = vec4<f32>();
-  var o4_0 = vec4<f32>();
-  var o5_0 = vec4<f32>();
-  var o6_0 = vec4<f32>();
-  var o7_0 = vec4<f32>();
-  // The softmax has 2 lanes a row.
-  let row = lane / 2u;
-  let row_part = lane % 2u;
-  let position = base + row % 64u;
-  let source = row / 64u * 4u + row % 64u / 16u;
-  let exists = row % 64u + base >= first && row % 64u + base < last;
-  var row_max = kUnset;
-  var row_sum = 0.0;
 
   let windows = select(min((max(end, 1u) - 1u) / 16u, params.blocks - 1u) / 32u + 1u, 0u, first >= end);
   for (var window = 0u; window < windows; window++) {
     let keys = list_live_blocks(lane, first_head, block_row, window * 32u, end);
     let tiles = (keys + 63u) / 64u;
-    if (tiles > 0u) {
+      key_at0 = key_octet((0u) * 64u + slice_row0, keys, cache_head);
+      key_at0 = select(key_at0, 0u, key_at0 == kNowhere);
+      key_at1 = key_octet((0u) * 64u + slice_row1, keys, cache_head);
+      key_at1 = select(key_at1, 0u, key_at1 == kNowhere);
       {
-        let row = (lane + 0u) / 4u;
-        let vector = (0u) * 4u + (lane + 0u) % 4u;
-        // Without branches, so that no load waits for another. Products of rows and keys that are none are never read.
-        let fits = vector < 2u;
-        let real = fits && row % 64u + base >= first && row % 64u + base < last;
-        next_query0 = vector_of_query(select(0u, (((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), real), select(0u, vector, real));
-        let key_at = key_position((0u) * 64u + row, keys);
-        let listed = fits && key_at < end;
-        next_key0 = vector_of_past_key(select(0u, cache_head + key_at * 1u, listed), select(0u, vector, listed));
+        let vector = 0u + slice_vector0;
+        let within = min(vector, 1u);
+        next_query0 = vector_of_query(query_at0, within);
+        next_key0 = vector_of_past_key(key_at0, within);
       }
       {
-        let row = (lane + 128u) / 4u;
-        let vector = (0u) * 4u + (lane + 128u) % 4u;
-        // Without branches, so that no load waits for another. Products of rows and keys that are none are never read.
-        let fits = vector < 2u;
-        let real = fits && row % 64u + base >= first && row % 64u + base < last;
-        next_query1 = vector_of_query(select(0u, (((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), real), select(0u, vector, real));
-        let key_at = key_position((0u) * 64u + row, keys);
-        let listed = fits && key_at < end;
-        next_key1 = vector_of_past_key(select(0u, cache_head + key_at * 1u, listed), select(0u, vector, listed));
+        let vector = 0u + slice_vector1;
+        let within = min(vector, 1u);
+        next_query1 = vector_of_query(query_at1, within);
+        next_key1 = vector_of_past_key(key_at1, within);
       }
-}
-    for (var tile = 0u; tile < tiles; tile++) {
+for (var tile = 0u; tile < tiles; tile++) {
       var s0_0 = 0.0;
       var s0_1 = 0.0;
       var s0_2 = 0.0;
@@ -314,404 +314,612 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       var s3_1 = 0.0;
       var s3_2 = 0.0;
       var s3_3 = 0.0;
-      var s4_0 = 0.0;
-      var s4_1 = 0.0;
-      var s4_2 = 0.0;
-      var s4_3 = 0.0;
-      var s5_0 = 0.0;
-      var s5_1 = 0.0;
-      var s5_2 = 0.0;
-      var s5_3 = 0.0;
-      var s6_0 = 0.0;
-      var s6_1 = 0.0;
-      var s6_2 = 0.0;
-      var s6_3 = 0.0;
-      var s7_0 = 0.0;
-      var s7_1 = 0.0;
-      var s7_2 = 0.0;
-      var s7_3 = 0.0;
-      for (var slice = 0u; slice < 1u; slice++) {
-        workgroupBarrier();
-        {
-          let staged_row = (lane + 0u) / 4u;
-          let vector = (lane + 0u) % 4u;
-          {
-            let fits = vec4<bool>(slice * 4u + vector < 2u);
-            next_query0 = select(vec4<f32>(), next_query0, fits);
-            next_key0 = select(vec4<f32>(), next_key0, fits);
-            staged[staged_row * 5u + vector] = next_query0;
-            staged[320u + (staged_row % 4u * 16u + staged_row / 4u) * 5u + vector] = next_key0;
-          }
-        }
-        {
-          let staged_row = (lane + 128u) / 4u;
-          let vector = (lane + 128u) % 4u;
-          {
-            let fits = vec4<bool>(slice * 4u + vector < 2u);
-            next_query1 = select(vec4<f32>(), next_query1, fits);
-            next_key1 = select(vec4<f32>(), next_key1, fits);
-            staged[staged_row * 5u + vector] = next_query1;
-            staged[320u + (staged_row % 4u * 16u + staged_row / 4u) * 5u + vector] = next_key1;
-          }
-        }
-        workgroupBarrier();
-        if (slice + 1u < 1u) {
-      {
-        let row = (lane + 0u) / 4u;
-        let vector = (slice + 1u) * 4u + (lane + 0u) % 4u;
-        // Without branches, so that no load waits for another. Products of rows and keys that are none are never read.
-        let fits = vector < 2u;
-        let real = fits && row % 64u + base >= first && row % 64u + base < last;
-        next_query0 = vector_of_query(select(0u, (((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), real), select(0u, vector, real));
-        let key_at = key_position((tile) * 64u + row, keys);
-        let listed = fits && key_at < end;
-        next_key0 = vector_of_past_key(select(0u, cache_head + key_at * 1u, listed), select(0u, vector, listed));
-      }
-      {
-        let row = (lane + 128u) / 4u;
-        let vector = (slice + 1u) * 4u + (lane + 128u) % 4u;
-        // Without branches, so that no load waits for another. Products of rows and keys that are none are never read.
-        let fits = vector < 2u;
-        let real = fits && row % 64u + base >= first && row % 64u + base < last;
-        next_query1 = vector_of_query(select(0u, (((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), real), select(0u, vector, real));
-        let key_at = key_position((tile) * 64u + row, keys);
-        let listed = fits && key_at < end;
-        next_key1 = vector_of_past_key(select(0u, cache_head + key_at * 1u, listed), select(0u, vector, listed));
-      }
-} else {
-      {
-        let row = (lane + 0u) / 4u;
-        let vector = (lane + 0u) % 4u;
-        let key_at = key_position((tile) * 64u + (0u) * 16u + row, keys);
-        value_counts0 = key_at < end && vector < 2u && row < 16u;
-        next_value0 = vector_of_past_value(select(0u, cache_head + key_at * 1u, value_counts0), select(0u, vector, value_counts0));
-      }
-}
-        for (var vector = 0u; vector < 4u; vector++) {
-          let q0 = staged[(y + 0u) * 5u + vector];
-          let q1 = staged[(y + 8u) * 5u + vector];
-          let q2 = staged[(y + 16u) * 5u + vector];
-          let q3 = staged[(y + 24u) * 5u + vector];
-          let q4 = staged[(y + 32u) * 5u + vector];
-          let q5 = staged[(y + 40u) * 5u + vector];
-          let q6 = staged[(y + 48u) * 5u + vector];
-          let q7 = staged[(y + 56u) * 5u + vector];
-          let k0 = staged[320u + (x + 0u) * 5u + vector];
-          let k1 = staged[320u + (x + 16u) * 5u + vector];
-          let k2 = staged[320u + (x + 32u) * 5u + vector];
-          let k3 = staged[320u + (x + 48u) * 5u + vector];
-          s0_0 += dot(q0, k0);
-          s0_1 += dot(q0, k1);
-          s0_2 += dot(q0, k2);
-          s0_3 += dot(q0, k3);
-          s1_0 += dot(q1, k0);
-          s1_1 += dot(q1, k1);
-          s1_2 += dot(q1, k2);
-          s1_3 += dot(q1, k3);
-          s2_0 += dot(q2, k0);
-          s2_1 += dot(q2, k1);
-          s2_2 += dot(q2, k2);
-          s2_3 += dot(q2, k3);
-          s3_0 += dot(q3, k0);
-          s3_1 += dot(q3, k1);
-          s3_2 += dot(q3, k2);
-          s3_3 += dot(q3, k3);
-          s4_0 += dot(q4, k0);
-          s4_1 += dot(q4, k1);
-          s4_2 += dot(q4, k2);
-          s4_3 += dot(q4, k3);
-          s5_0 += dot(q5, k0);
-          s5_1 += dot(q5, k1);
-          s5_2 += dot(q5, k2);
-          s5_3 += dot(q5, k3);
-          s6_0 += dot(q6, k0);
-          s6_1 += dot(q6, k1);
-          s6_2 += dot(q6, k2);
-          s6_3 += dot(q6, k3);
-          s7_0 += dot(q7, k0);
-          s7_1 += dot(q7, k1);
-          s7_2 += dot(q7, k2);
-          s7_3 += dot(q7, k3);
-        }
-      }
-      weights[(y + 0u) * 17u + x] = vec4<f32>(s0_0, s0_1, s0_2, s0_3) * params.scale;
-      weights[(y + 8u) * 17u + x] = vec4<f32>(s1_0, s1_1, s1_2, s1_3) * params.scale;
-      weights[(y + 16u) * 17u + x] = vec4<f32>(s2_0, s2_1, s2_2, s2_3) * params.scale;
-      weights[(y + 24u) * 17u + x] = vec4<f32>(s3_0, s3_1, s3_2, s3_3) * params.scale;
-      weights[(y + 32u) * 17u + x] = vec4<f32>(s4_0, s4_1, s4_2, s4_3) * params.scale;
-      weights[(y + 40u) * 17u + x] = vec4<f32>(s5_0, s5_1, s5_2, s5_3) * params.scale;
-      weights[(y + 48u) * 17u + x] = vec4<f32>(s6_0, s6_1, s6_2, s6_3) * params.scale;
-      weights[(y + 56u) * 17u + x] = vec4<f32>(s7_0, s7_1, s7_2, s7_3) * params.scale;
-      workgroupBarrier();
-      if (lane + 0u < 64u) {
-        staged[lane + 0u] = select(vec4<f32>(), next_value0, vec4<bool>(value_counts0));
-      }
-      {
-        let row = (lane + 0u) / 4u;
-        let vector = (lane + 0u) % 4u;
-        let key_at = key_position((tile) * 64u + (1u) * 16u + row, keys);
-        value_counts0 = key_at < end && vector < 2u && row < 16u;
-        next_value0 = vector_of_past_value(select(0u, cache_head + key_at * 1u, value_counts0), select(0u, vector, value_counts0));
-      }
-      // Lane part p of a row has the vectors p, p + 2, p + 4 and on of it.
-      var top = row_max;
-      var w0 = weights[row * 17u + row_part + 0u];
-      {
-        let key = tile * 64u + (row_part + 0u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w0 = select(vec4<f32>(2.0 * kUnset), w0, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w0.x, w0.y), max(w0.z, w0.w)));
-      }
-      var w1 = weights[row * 17u + row_part + 2u];
-      {
-        let key = tile * 64u + (row_part + 2u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w1 = select(vec4<f32>(2.0 * kUnset), w1, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w1.x, w1.y), max(w1.z, w1.w)));
-      }
-      var w2 = weights[row * 17u + row_part + 4u];
-      {
-        let key = tile * 64u + (row_part + 4u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w2 = select(vec4<f32>(2.0 * kUnset), w2, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w2.x, w2.y), max(w2.z, w2.w)));
-      }
-      var w3 = weights[row * 17u + row_part + 6u];
-      {
-        let key = tile * 64u + (row_part + 6u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w3 = select(vec4<f32>(2.0 * kUnset), w3, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w3.x, w3.y), max(w3.z, w3.w)));
-      }
-      var w4 = weights[row * 17u + row_part + 8u];
-      {
-        let key = tile * 64u + (row_part + 8u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w4 = select(vec4<f32>(2.0 * kUnset), w4, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w4.x, w4.y), max(w4.z, w4.w)));
-      }
-      var w5 = weights[row * 17u + row_part + 10u];
-      {
-        let key = tile * 64u + (row_part + 10u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w5 = select(vec4<f32>(2.0 * kUnset), w5, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w5.x, w5.y), max(w5.z, w5.w)));
-      }
-      var w6 = weights[row * 17u + row_part + 12u];
-      {
-        let key = tile * 64u + (row_part + 12u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w6 = select(vec4<f32>(2.0 * kUnset), w6, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w6.x, w6.y), max(w6.z, w6.w)));
-      }
-      var w7 = weights[row * 17u + row_part + 14u];
-      {
-        let key = tile * 64u + (row_part + 14u) * 4u;
-        var allowed = 0u;
-        if (exists && key < keys) {
-          let entry = live_list[key / 16u];
-          if (live_for(entry, source)) {
-            let start = live_block(entry) * 16u + key % 16u;
-            let limit = min(position + 1u, end);
-            allowed = max(limit, start) - start;
-          }
-        }
-        w7 = select(vec4<f32>(2.0 * kUnset), w7, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
-        top = max(top, max(max(w7.x, w7.y), max(w7.z, w7.w)));
-      }
-      top = max(top, subgroupShuffleXor(top, 1u));
-      let factor = exp2(row_max - top);
-      row_max = top;
-      w0 = exp2(w0 - top);
-      weights[row * 17u + row_part + 0u] = w0;
-      w1 = exp2(w1 - top);
-      weights[row * 17u + row_part + 2u] = w1;
-      w2 = exp2(w2 - top);
-      weights[row * 17u + row_part + 4u] = w2;
-      w3 = exp2(w3 - top);
-      weights[row * 17u + row_part + 6u] = w3;
-      w4 = exp2(w4 - top);
-      weights[row * 17u + row_part + 8u] = w4;
-      w5 = exp2(w5 - top);
-      weights[row * 17u + row_part + 10u] = w5;
-      w6 = exp2(w6 - top);
-      weights[row * 17u + row_part + 12u] = w6;
-      w7 = exp2(w7 - top);
-      weights[row * 17u + row_part + 14u] = w7;
-      let sum4 = (w0 + w1) + (w2 + w3) + (w4 + w5) + (w6 + w7);
-      row_sum = row_sum * factor + (sum4.x + sum4.y) + (sum4.z + sum4.w);
-      if (row_part == 0u) {
-        row_factor[row] = factor;
-      }
       workgroupBarrier();
       {
-        let row_scale = row_factor[y + 0u];
-        o0_0 *= row_scale;
+        let fits = vec4<bool>(0u + slice_vector0 < 2u);
+        next_query0 = select(vec4<f32>(), next_query0, fits);
+        next_key0 = select(vec4<f32>(), next_key0, fits);
+        staged[slice_row0 * 9u + slice_vector0] = next_query0;
+        staged[576u + (slice_row0 % 4u * 16u + slice_row0 / 4u) * 9u + slice_vector0] = next_key0;
       }
       {
-        let row_scale = row_factor[y + 8u];
-        o1_0 *= row_scale;
+        let fits = vec4<bool>(0u + slice_vector1 < 2u);
+        next_query1 = select(vec4<f32>(), next_query1, fits);
+        next_key1 = select(vec4<f32>(), next_key1, fits);
+        staged[slice_row1 * 9u + slice_vector1] = next_query1;
+        staged[576u + (slice_row1 % 4u * 16u + slice_row1 / 4u) * 9u + slice_vector1] = next_key1;
       }
+workgroupBarrier();
       {
-        let row_scale = row_factor[y + 16u];
-        o2_0 *= row_scale;
+        let row = (lane + 0u) / 8u;
+        let vector = (lane + 0u) % 8u;
+        let at = key_octet((tile) * 64u + 0u + row, keys, cache_head);
+        value_counts0 = at != kNowhere && vector < 2u && row < 16u;
+        next_value0 = vector_of_past_value(select(0u, at, value_counts0), select(0u, vector, value_counts0));
       }
+      for (var turn = 0u; turn < 2u; turn++) {
+        {
+          let vector = turn * 4u + 0u;
+          let q0 = staged[(y + 0u) * 9u + vector];
+          let q1 = staged[(y + 16u) * 9u + vector];
+          let q2 = staged[(y + 32u) * 9u + vector];
+          let q3 = staged[(y + 48u) * 9u + vector];
+          let k0 = staged[576u + (x + 0u) * 9u + vector];
+          let k1 = staged[576u + (x + 16u) * 9u + vector];
+          let k2 = staged[576u + (x + 32u) * 9u + vector];
+          let k3 = staged[576u + (x + 48u) * 9u + vector];
+          s0_0 = fma(q0.x, k0.x, s0_0);
+          s0_1 = fma(q0.x, k1.x, s0_1);
+          s0_2 = fma(q0.x, k2.x, s0_2);
+          s0_3 = fma(q0.x, k3.x, s0_3);
+          s1_0 = fma(q1.x, k0.x, s1_0);
+          s1_1 = fma(q1.x, k1.x, s1_1);
+          s1_2 = fma(q1.x, k2.x, s1_2);
+          s1_3 = fma(q1.x, k3.x, s1_3);
+          s2_0 = fma(q2.x, k0.x, s2_0);
+          s2_1 = fma(q2.x, k1.x, s2_1);
+          s2_2 = fma(q2.x, k2.x, s2_2);
+          s2_3 = fma(q2.x, k3.x, s2_3);
+          s3_0 = fma(q3.x, k0.x, s3_0);
+          s3_1 = fma(q3.x, k1.x, s3_1);
+          s3_2 = fma(q3.x, k2.x, s3_2);
+          s3_3 = fma(q3.x, k3.x, s3_3);
+          s0_0 = fma(q0.y, k0.y, s0_0);
+          s0_1 = fma(q0.y, k1.y, s0_1);
+          s0_2 = fma(q0.y, k2.y, s0_2);
+          s0_3 = fma(q0.y, k3.y, s0_3);
+          s1_0 = fma(q1.y, k0.y, s1_0);
+          s1_1 = fma(q1.y, k1.y, s1_1);
+          s1_2 = fma(q1.y, k2.y, s1_2);
+          s1_3 = fma(q1.y, k3.y, s1_3);
+          s2_0 = fma(q2.y, k0.y, s2_0);
+          s2_1 = fma(q2.y, k1.y, s2_1);
+          s2_2 = fma(q2.y, k2.y, s2_2);
+          s2_3 = fma(q2.y, k3.y, s2_3);
+          s3_0 = fma(q3.y, k0.y, s3_0);
+          s3_1 = fma(q3.y, k1.y, s3_1);
+          s3_2 = fma(q3.y, k2.y, s3_2);
+          s3_3 = fma(q3.y, k3.y, s3_3);
+          s0_0 = fma(q0.z, k0.z, s0_0);
+          s0_1 = fma(q0.z, k1.z, s0_1);
+          s0_2 = fma(q0.z, k2.z, s0_2);
+          s0_3 = fma(q0.z, k3.z, s0_3);
+          s1_0 = fma(q1.z, k0.z, s1_0);
+          s1_1 = fma(q1.z, k1.z, s1_1);
+          s1_2 = fma(q1.z, k2.z, s1_2);
+          s1_3 = fma(q1.z, k3.z, s1_3);
+          s2_0 = fma(q2.z, k0.z, s2_0);
+          s2_1 = fma(q2.z, k1.z, s2_1);
+          s2_2 = fma(q2.z, k2.z, s2_2);
+          s2_3 = fma(q2.z, k3.z, s2_3);
+          s3_0 = fma(q3.z, k0.z, s3_0);
+          s3_1 = fma(q3.z, k1.z, s3_1);
+          s3_2 = fma(q3.z, k2.z, s3_2);
+          s3_3 = fma(q3.z, k3.z, s3_3);
+          s0_0 = fma(q0.w, k0.w, s0_0);
+          s0_1 = fma(q0.w, k1.w, s0_1);
+          s0_2 = fma(q0.w, k2.w, s0_2);
+          s0_3 = fma(q0.w, k3.w, s0_3);
+          s1_0 = fma(q1.w, k0.w, s1_0);
+          s1_1 = fma(q1.w, k1.w, s1_1);
+          s1_2 = fma(q1.w, k2.w, s1_2);
+          s1_3 = fma(q1.w, k3.w, s1_3);
+          s2_0 = fma(q2.w, k0.w, s2_0);
+          s2_1 = fma(q2.w, k1.w, s2_1);
+          s2_2 = fma(q2.w, k2.w, s2_2);
+          s2_3 = fma(q2.w, k3.w, s2_3);
+          s3_0 = fma(q3.w, k0.w, s3_0);
+          s3_1 = fma(q3.w, k1.w, s3_1);
+          s3_2 = fma(q3.w, k2.w, s3_2);
+          s3_3 = fma(q3.w, k3.w, s3_3);
+        }
+        {
+          let vector = turn * 4u + 1u;
+          let q0 = staged[(y + 0u) * 9u + vector];
+          let q1 = staged[(y + 16u) * 9u + vector];
+          let q2 = staged[(y + 32u) * 9u + vector];
+          let q3 = staged[(y + 48u) * 9u + vector];
+          let k0 = staged[576u + (x + 0u) * 9u + vector];
+          let k1 = staged[576u + (x + 16u) * 9u + vector];
+          let k2 = staged[576u + (x + 32u) * 9u + vector];
+          let k3 = staged[576u + (x + 48u) * 9u + vector];
+          s0_0 = fma(q0.x, k0.x, s0_0);
+          s0_1 = fma(q0.x, k1.x, s0_1);
+          s0_2 = fma(q0.x, k2.x, s0_2);
+          s0_3 = fma(q0.x, k3.x, s0_3);
+          s1_0 = fma(q1.x, k0.x, s1_0);
+          s1_1 = fma(q1.x, k1.x, s1_1);
+          s1_2 = fma(q1.x, k2.x, s1_2);
+          s1_3 = fma(q1.x, k3.x, s1_3);
+          s2_0 = fma(q2.x, k0.x, s2_0);
+          s2_1 = fma(q2.x, k1.x, s2_1);
+          s2_2 = fma(q2.x, k2.x, s2_2);
+          s2_3 = fma(q2.x, k3.x, s2_3);
+          s3_0 = fma(q3.x, k0.x, s3_0);
+          s3_1 = fma(q3.x, k1.x, s3_1);
+          s3_2 = fma(q3.x, k2.x, s3_2);
+          s3_3 = fma(q3.x, k3.x, s3_3);
+          s0_0 = fma(q0.y, k0.y, s0_0);
+          s0_1 = fma(q0.y, k1.y, s0_1);
+          s0_2 = fma(q0.y, k2.y, s0_2);
+          s0_3 = fma(q0.y, k3.y, s0_3);
+          s1_0 = fma(q1.y, k0.y, s1_0);
+          s1_1 = fma(q1.y, k1.y, s1_1);
+          s1_2 = fma(q1.y, k2.y, s1_2);
+          s1_3 = fma(q1.y, k3.y, s1_3);
+          s2_0 = fma(q2.y, k0.y, s2_0);
+          s2_1 = fma(q2.y, k1.y, s2_1);
+          s2_2 = fma(q2.y, k2.y, s2_2);
+          s2_3 = fma(q2.y, k3.y, s2_3);
+          s3_0 = fma(q3.y, k0.y, s3_0);
+          s3_1 = fma(q3.y, k1.y, s3_1);
+          s3_2 = fma(q3.y, k2.y, s3_2);
+          s3_3 = fma(q3.y, k3.y, s3_3);
+          s0_0 = fma(q0.z, k0.z, s0_0);
+          s0_1 = fma(q0.z, k1.z, s0_1);
+          s0_2 = fma(q0.z, k2.z, s0_2);
+          s0_3 = fma(q0.z, k3.z, s0_3);
+          s1_0 = fma(q1.z, k0.z, s1_0);
+          s1_1 = fma(q1.z, k1.z, s1_1);
+          s1_2 = fma(q1.z, k2.z, s1_2);
+          s1_3 = fma(q1.z, k3.z, s1_3);
+          s2_0 = fma(q2.z, k0.z, s2_0);
+          s2_1 = fma(q2.z, k1.z, s2_1);
+          s2_2 = fma(q2.z, k2.z, s2_2);
+          s2_3 = fma(q2.z, k3.z, s2_3);
+          s3_0 = fma(q3.z, k0.z, s3_0);
+          s3_1 = fma(q3.z, k1.z, s3_1);
+          s3_2 = fma(q3.z, k2.z, s3_2);
+          s3_3 = fma(q3.z, k3.z, s3_3);
+          s0_0 = fma(q0.w, k0.w, s0_0);
+          s0_1 = fma(q0.w, k1.w, s0_1);
+          s0_2 = fma(q0.w, k2.w, s0_2);
+          s0_3 = fma(q0.w, k3.w, s0_3);
+          s1_0 = fma(q1.w, k0.w, s1_0);
+          s1_1 = fma(q1.w, k1.w, s1_1);
+          s1_2 = fma(q1.w, k2.w, s1_2);
+          s1_3 = fma(q1.w, k3.w, s1_3);
+          s2_0 = fma(q2.w, k0.w, s2_0);
+          s2_1 = fma(q2.w, k1.w, s2_1);
+          s2_2 = fma(q2.w, k2.w, s2_2);
+          s2_3 = fma(q2.w, k3.w, s2_3);
+          s3_0 = fma(q3.w, k0.w, s3_0);
+          s3_1 = fma(q3.w, k1.w, s3_1);
+          s3_2 = fma(q3.w, k2.w, s3_2);
+          s3_3 = fma(q3.w, k3.w, s3_3);
+        }
+        {
+          let vector = turn * 4u + 2u;
+          let q0 = staged[(y + 0u) * 9u + vector];
+          let q1 = staged[(y + 16u) * 9u + vector];
+          let q2 = staged[(y + 32u) * 9u + vector];
+          let q3 = staged[(y + 48u) * 9u + vector];
+          let k0 = staged[576u + (x + 0u) * 9u + vector];
+          let k1 = staged[576u + (x + 16u) * 9u + vector];
+          let k2 = staged[576u + (x + 32u) * 9u + vector];
+          let k3 = staged[576u + (x + 48u) * 9u + vector];
+          s0_0 = fma(q0.x, k0.x, s0_0);
+          s0_1 = fma(q0.x, k1.x, s0_1);
+          s0_2 = fma(q0.x, k2.x, s0_2);
+          s0_3 = fma(q0.x, k3.x, s0_3);
+          s1_0 = fma(q1.x, k0.x, s1_0);
+          s1_1 = fma(q1.x, k1.x, s1_1);
+          s1_2 = fma(q1.x, k2.x, s1_2);
+          s1_3 = fma(q1.x, k3.x, s1_3);
+          s2_0 = fma(q2.x, k0.x, s2_0);
+          s2_1 = fma(q2.x, k1.x, s2_1);
+          s2_2 = fma(q2.x, k2.x, s2_2);
+          s2_3 = fma(q2.x, k3.x, s2_3);
+          s3_0 = fma(q3.x, k0.x, s3_0);
+          s3_1 = fma(q3.x, k1.x, s3_1);
+          s3_2 = fma(q3.x, k2.x, s3_2);
+          s3_3 = fma(q3.x, k3.x, s3_3);
+          s0_0 = fma(q0.y, k0.y, s0_0);
+          s0_1 = fma(q0.y, k1.y, s0_1);
+          s0_2 = fma(q0.y, k2.y, s0_2);
+          s0_3 = fma(q0.y, k3.y, s0_3);
+          s1_0 = fma(q1.y, k0.y, s1_0);
+          s1_1 = fma(q1.y, k1.y, s1_1);
+          s1_2 = fma(q1.y, k2.y, s1_2);
+          s1_3 = fma(q1.y, k3.y, s1_3);
+          s2_0 = fma(q2.y, k0.y, s2_0);
+          s2_1 = fma(q2.y, k1.y, s2_1);
+          s2_2 = fma(q2.y, k2.y, s2_2);
+          s2_3 = fma(q2.y, k3.y, s2_3);
+          s3_0 = fma(q3.y, k0.y, s3_0);
+          s3_1 = fma(q3.y, k1.y, s3_1);
+          s3_2 = fma(q3.y, k2.y, s3_2);
+          s3_3 = fma(q3.y, k3.y, s3_3);
+          s0_0 = fma(q0.z, k0.z, s0_0);
+          s0_1 = fma(q0.z, k1.z, s0_1);
+          s0_2 = fma(q0.z, k2.z, s0_2);
+          s0_3 = fma(q0.z, k3.z, s0_3);
+          s1_0 = fma(q1.z, k0.z, s1_0);
+          s1_1 = fma(q1.z, k1.z, s1_1);
+          s1_2 = fma(q1.z, k2.z, s1_2);
+          s1_3 = fma(q1.z, k3.z, s1_3);
+          s2_0 = fma(q2.z, k0.z, s2_0);
+          s2_1 = fma(q2.z, k1.z, s2_1);
+          s2_2 = fma(q2.z, k2.z, s2_2);
+          s2_3 = fma(q2.z, k3.z, s2_3);
+          s3_0 = fma(q3.z, k0.z, s3_0);
+          s3_1 = fma(q3.z, k1.z, s3_1);
+          s3_2 = fma(q3.z, k2.z, s3_2);
+          s3_3 = fma(q3.z, k3.z, s3_3);
+          s0_0 = fma(q0.w, k0.w, s0_0);
+          s0_1 = fma(q0.w, k1.w, s0_1);
+          s0_2 = fma(q0.w, k2.w, s0_2);
+          s0_3 = fma(q0.w, k3.w, s0_3);
+          s1_0 = fma(q1.w, k0.w, s1_0);
+          s1_1 = fma(q1.w, k1.w, s1_1);
+          s1_2 = fma(q1.w, k2.w, s1_2);
+          s1_3 = fma(q1.w, k3.w, s1_3);
+          s2_0 = fma(q2.w, k0.w, s2_0);
+          s2_1 = fma(q2.w, k1.w, s2_1);
+          s2_2 = fma(q2.w, k2.w, s2_2);
+          s2_3 = fma(q2.w, k3.w, s2_3);
+          s3_0 = fma(q3.w, k0.w, s3_0);
+          s3_1 = fma(q3.w, k1.w, s3_1);
+          s3_2 = fma(q3.w, k2.w, s3_2);
+          s3_3 = fma(q3.w, k3.w, s3_3);
+        }
+        {
+          let vector = turn * 4u + 3u;
+          let q0 = staged[(y + 0u) * 9u + vector];
+          let q1 = staged[(y + 16u) * 9u + vector];
+          let q2 = staged[(y + 32u) * 9u + vector];
+          let q3 = staged[(y + 48u) * 9u + vector];
+          let k0 = staged[576u + (x + 0u) * 9u + vector];
+          let k1 = staged[576u + (x + 16u) * 9u + vector];
+          let k2 = staged[576u + (x + 32u) * 9u + vector];
+          let k3 = staged[576u + (x + 48u) * 9u + vector];
+          s0_0 = fma(q0.x, k0.x, s0_0);
+          s0_1 = fma(q0.x, k1.x, s0_1);
+          s0_2 = fma(q0.x, k2.x, s0_2);
+          s0_3 = fma(q0.x, k3.x, s0_3);
+          s1_0 = fma(q1.x, k0.x, s1_0);
+          s1_1 = fma(q1.x, k1.x, s1_1);
+          s1_2 = fma(q1.x, k2.x, s1_2);
+          s1_3 = fma(q1.x, k3.x, s1_3);
+          s2_0 = fma(q2.x, k0.x, s2_0);
+          s2_1 = fma(q2.x, k1.x, s2_1);
+          s2_2 = fma(q2.x, k2.x, s2_2);
+          s2_3 = fma(q2.x, k3.x, s2_3);
+          s3_0 = fma(q3.x, k0.x, s3_0);
+          s3_1 = fma(q3.x, k1.x, s3_1);
+          s3_2 = fma(q3.x, k2.x, s3_2);
+          s3_3 = fma(q3.x, k3.x, s3_3);
+          s0_0 = fma(q0.y, k0.y, s0_0);
+          s0_1 = fma(q0.y, k1.y, s0_1);
+          s0_2 = fma(q0.y, k2.y, s0_2);
+          s0_3 = fma(q0.y, k3.y, s0_3);
+          s1_0 = fma(q1.y, k0.y, s1_0);
+          s1_1 = fma(q1.y, k1.y, s1_1);
+          s1_2 = fma(q1.y, k2.y, s1_2);
+          s1_3 = fma(q1.y, k3.y, s1_3);
+          s2_0 = fma(q2.y, k0.y, s2_0);
+          s2_1 = fma(q2.y, k1.y, s2_1);
+          s2_2 = fma(q2.y, k2.y, s2_2);
+          s2_3 = fma(q2.y, k3.y, s2_3);
+          s3_0 = fma(q3.y, k0.y, s3_0);
+          s3_1 = fma(q3.y, k1.y, s3_1);
+          s3_2 = fma(q3.y, k2.y, s3_2);
+          s3_3 = fma(q3.y, k3.y, s3_3);
+          s0_0 = fma(q0.z, k0.z, s0_0);
+          s0_1 = fma(q0.z, k1.z, s0_1);
+          s0_2 = fma(q0.z, k2.z, s0_2);
+          s0_3 = fma(q0.z, k3.z, s0_3);
+          s1_0 = fma(q1.z, k0.z, s1_0);
+          s1_1 = fma(q1.z, k1.z, s1_1);
+          s1_2 = fma(q1.z, k2.z, s1_2);
+          s1_3 = fma(q1.z, k3.z, s1_3);
+          s2_0 = fma(q2.z, k0.z, s2_0);
+          s2_1 = fma(q2.z, k1.z, s2_1);
+          s2_2 = fma(q2.z, k2.z, s2_2);
+          s2_3 = fma(q2.z, k3.z, s2_3);
+          s3_0 = fma(q3.z, k0.z, s3_0);
+          s3_1 = fma(q3.z, k1.z, s3_1);
+          s3_2 = fma(q3.z, k2.z, s3_2);
+          s3_3 = fma(q3.z, k3.z, s3_3);
+          s0_0 = fma(q0.w, k0.w, s0_0);
+          s0_1 = fma(q0.w, k1.w, s0_1);
+          s0_2 = fma(q0.w, k2.w, s0_2);
+          s0_3 = fma(q0.w, k3.w, s0_3);
+          s1_0 = fma(q1.w, k0.w, s1_0);
+          s1_1 = fma(q1.w, k1.w, s1_1);
+          s1_2 = fma(q1.w, k2.w, s1_2);
+          s1_3 = fma(q1.w, k3.w, s1_3);
+          s2_0 = fma(q2.w, k0.w, s2_0);
+          s2_1 = fma(q2.w, k1.w, s2_1);
+          s2_2 = fma(q2.w, k2.w, s2_2);
+          s2_3 = fma(q2.w, k3.w, s2_3);
+          s3_0 = fma(q3.w, k0.w, s3_0);
+          s3_1 = fma(q3.w, k1.w, s3_1);
+          s3_2 = fma(q3.w, k2.w, s3_2);
+          s3_3 = fma(q3.w, k3.w, s3_3);
+        }
+      }
+
+      var w0 = vec4<f32>(s0_0, s0_1, s0_2, s0_3) * params.scale;
+      var w1 = vec4<f32>(s1_0, s1_1, s1_2, s1_3) * params.scale;
+      var w2 = vec4<f32>(s2_0, s2_1, s2_2, s2_3) * params.scale;
+      var w3 = vec4<f32>(s3_0, s3_1, s3_2, s3_3) * params.scale;
+      // The four keys of this lane are of one block. Most tiles lie left of the diagonal and are live for all rows.
       {
-        let row_scale = row_factor[y + 24u];
-        o3_0 *= row_scale;
-      }
-      {
-        let row_scale = row_factor[y + 32u];
-        o4_0 *= row_scale;
-      }
-      {
-        let row_scale = row_factor[y + 40u];
-        o5_0 *= row_scale;
-      }
-      {
-        let row_scale = row_factor[y + 48u];
-        o6_0 *= row_scale;
-      }
-      {
-        let row_scale = row_factor[y + 56u];
-        o7_0 *= row_scale;
-      }
-      for (var step = 0u; step < 4u; step++) {
-        for (var k = 0u; k < 4u; k++) {
-          let p0 = weights[(y + 0u) * 17u + step * 4u + k];
-          let p1 = weights[(y + 8u) * 17u + step * 4u + k];
-          let p2 = weights[(y + 16u) * 17u + step * 4u + k];
-          let p3 = weights[(y + 24u) * 17u + step * 4u + k];
-          let p4 = weights[(y + 32u) * 17u + step * 4u + k];
-          let p5 = weights[(y + 40u) * 17u + step * 4u + k];
-          let p6 = weights[(y + 48u) * 17u + step * 4u + k];
-          let p7 = weights[(y + 56u) * 17u + step * 4u + k];
+        let key = tile * 64u + x * 4u;
+        let entry = live_list[key / 16u % 32u];
+        let start = live_block(entry) * 16u + key % 16u;
+        if (key + 4u > keys || start + 3u > base || (entry >> 24u) != 15u) {
+          let present = select(0u, keys - key, key < keys);
           {
-            let at = min(x + 0u, 3u) + k * 16u;
-            let v0 = staged[at + 0u];
-            let v1 = staged[at + 4u];
-            let v2 = staged[at + 8u];
-            let v3 = staged[at + 12u];
-            o0_0 += v0 * p0.x + v1 * p0.y + v2 * p0.z + v3 * p0.w;
-            o1_0 += v0 * p1.x + v1 * p1.y + v2 * p1.z + v3 * p1.w;
-            o2_0 += v0 * p2.x + v1 * p2.y + v2 * p2.z + v3 * p2.w;
-            o3_0 += v0 * p3.x + v1 * p3.y + v2 * p3.z + v3 * p3.w;
-            o4_0 += v0 * p4.x + v1 * p4.y + v2 * p4.z + v3 * p4.w;
-            o5_0 += v0 * p5.x + v1 * p5.y + v2 * p5.z + v3 * p5.w;
-            o6_0 += v0 * p6.x + v1 * p6.y + v2 * p6.z + v3 * p6.w;
-            o7_0 += v0 * p7.x + v1 * p7.y + v2 * p7.z + v3 * p7.w;
+            let limit = min(position0 + 1u, end);
+            let allowed = select(0u, min(max(limit, start) - start, present), live_for(entry, (y + 0u) / 64u * 4u + (y + 0u) % 64u / 16u));
+            w0 = select(vec4<f32>(2.0 * kUnset), w0, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+          }
+          {
+            let limit = min(position1 + 1u, end);
+            let allowed = select(0u, min(max(limit, start) - start, present), live_for(entry, (y + 16u) / 64u * 4u + (y + 16u) % 64u / 16u));
+            w1 = select(vec4<f32>(2.0 * kUnset), w1, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+          }
+          {
+            let limit = min(position2 + 1u, end);
+            let allowed = select(0u, min(max(limit, start) - start, present), live_for(entry, (y + 32u) / 64u * 4u + (y + 32u) % 64u / 16u));
+            w2 = select(vec4<f32>(2.0 * kUnset), w2, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
+          }
+          {
+            let limit = min(position3 + 1u, end);
+            let allowed = select(0u, min(max(limit, start) - start, present), live_for(entry, (y + 48u) / 64u * 4u + (y + 48u) % 64u / 16u));
+            w3 = select(vec4<f32>(2.0 * kUnset), w3, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed));
           }
         }
-        if (step + 1u < 4u) {
-          workgroupBarrier();
-      if (lane + 0u < 64u) {
-        staged[lane + 0u] = select(vec4<f32>(), next_value0, vec4<bool>(value_counts0));
       }
-if (step + 2u < 4u) {
+      var top0 = max(max(w0.x, w0.y), max(w0.z, w0.w));
+      var top1 = max(max(w1.x, w1.y), max(w1.z, w1.w));
+      var top2 = max(max(w2.x, w2.y), max(w2.z, w2.w));
+      var top3 = max(max(w3.x, w3.y), max(w3.z, w3.w));
+      row_parts[(y + 0u) * 17u + x] = top0;
+      row_parts[(y + 16u) * 17u + x] = top1;
+      row_parts[(y + 32u) * 17u + x] = top2;
+      row_parts[(y + 48u) * 17u + x] = top3;
+      workgroupBarrier();
+      for (var other = 0u; other < 16u; other++) {
+        top0 = max(top0, row_parts[(y + 0u) * 17u + other]);
+        top1 = max(top1, row_parts[(y + 16u) * 17u + other]);
+        top2 = max(top2, row_parts[(y + 32u) * 17u + other]);
+        top3 = max(top3, row_parts[(y + 48u) * 17u + other]);
+      }
       {
-        let row = (lane + 0u) / 4u;
-        let vector = (lane + 0u) % 4u;
-        let key_at = key_position((tile) * 64u + (step + 2u) * 16u + row, keys);
-        value_counts0 = key_at < end && vector < 2u && row < 16u;
-        next_value0 = vector_of_past_value(select(0u, cache_head + key_at * 1u, value_counts0), select(0u, vector, value_counts0));
+        let top = max(row_max0, top0);
+        let factor = exp2(row_max0 - top);
+        row_max0 = top;
+        w0 = exp2(w0 - top);
+        row_sum0 = row_sum0 * factor + ((w0.x + w0.y) + (w0.z + w0.w));
+        o0_0 *= factor;
       }
-}
-          workgroupBarrier();
+      {
+        let top = max(row_max1, top1);
+        let factor = exp2(row_max1 - top);
+        row_max1 = top;
+        w1 = exp2(w1 - top);
+        row_sum1 = row_sum1 * factor + ((w1.x + w1.y) + (w1.z + w1.w));
+        o1_0 *= factor;
+      }
+      {
+        let top = max(row_max2, top2);
+        let factor = exp2(row_max2 - top);
+        row_max2 = top;
+        w2 = exp2(w2 - top);
+        row_sum2 = row_sum2 * factor + ((w2.x + w2.y) + (w2.z + w2.w));
+        o2_0 *= factor;
+      }
+      {
+        let top = max(row_max3, top3);
+        let factor = exp2(row_max3 - top);
+        row_max3 = top;
+        w3 = exp2(w3 - top);
+        row_sum3 = row_sum3 * factor + ((w3.x + w3.y) + (w3.z + w3.w));
+        o3_0 *= factor;
+      }
+      workgroupBarrier();
+      staged[(y + 0u) * 17u + x] = w0;
+      staged[(y + 16u) * 17u + x] = w1;
+      staged[(y + 32u) * 17u + x] = w2;
+      staged[(y + 48u) * 17u + x] = w3;
+      if (lane + 0u < 128u) {
+        staged[1088u + lane] = select(vec4<f32>(), next_value0, vec4<bool>(value_counts0));
+      }
+workgroupBarrier();
+      {
+        let row = (lane + 0u) / 8u;
+        let vector = (lane + 0u) % 8u;
+        let at = key_octet((tile) * 64u + 16u + row, keys, cache_head);
+        value_counts0 = at != kNowhere && vector < 2u && row < 16u;
+        next_value0 = vector_of_past_value(select(0u, at, value_counts0), select(0u, vector, value_counts0));
+      }
+      for (var k = 0u; k < 4u; k++) {
+        let p0 = staged[(y + 0u) * 17u + 0u + k];
+        let p1 = staged[(y + 16u) * 17u + 0u + k];
+        let p2 = staged[(y + 32u) * 17u + 0u + k];
+        let p3 = staged[(y + 48u) * 17u + 0u + k];
+        {
+          let at = 1088u + min(x + 0u, 7u) + k * 32u;
+          let v0 = staged[at + 0u];
+          let v1 = staged[at + 8u];
+          let v2 = staged[at + 16u];
+          let v3 = staged[at + 24u];
+          o0_0 = fma(v0, vec4<f32>(p0[0]), o0_0);
+          o1_0 = fma(v0, vec4<f32>(p1[0]), o1_0);
+          o2_0 = fma(v0, vec4<f32>(p2[0]), o2_0);
+          o3_0 = fma(v0, vec4<f32>(p3[0]), o3_0);
+          o0_0 = fma(v1, vec4<f32>(p0[1]), o0_0);
+          o1_0 = fma(v1, vec4<f32>(p1[1]), o1_0);
+          o2_0 = fma(v1, vec4<f32>(p2[1]), o2_0);
+          o3_0 = fma(v1, vec4<f32>(p3[1]), o3_0);
+          o0_0 = fma(v2, vec4<f32>(p0[2]), o0_0);
+          o1_0 = fma(v2, vec4<f32>(p1[2]), o1_0);
+          o2_0 = fma(v2, vec4<f32>(p2[2]), o2_0);
+          o3_0 = fma(v2, vec4<f32>(p3[2]), o3_0);
+          o0_0 = fma(v3, vec4<f32>(p0[3]), o0_0);
+          o1_0 = fma(v3, vec4<f32>(p1[3]), o1_0);
+          o2_0 = fma(v3, vec4<f32>(p2[3]), o2_0);
+          o3_0 = fma(v3, vec4<f32>(p3[3]), o3_0);
         }
       }
-      if (tile + 1u < tiles) {
+      workgroupBarrier();
+      if (lane + 0u < 128u) {
+        staged[1088u + lane] = select(vec4<f32>(), next_value0, vec4<bool>(value_counts0));
+      }
+workgroupBarrier();
       {
-        let row = (lane + 0u) / 4u;
-        let vector = (0u) * 4u + (lane + 0u) % 4u;
-        // Without branches, so that no load waits for another. Products of rows and keys that are none are never read.
-        let fits = vector < 2u;
-        let real = fits && row % 64u + base >= first && row % 64u + base < last;
-        next_query0 = vector_of_query(select(0u, (((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), real), select(0u, vector, real));
-        let key_at = key_position((tile + 1u) * 64u + row, keys);
-        let listed = fits && key_at < end;
-        next_key0 = vector_of_past_key(select(0u, cache_head + key_at * 1u, listed), select(0u, vector, listed));
+        let row = (lane + 0u) / 8u;
+        let vector = (lane + 0u) % 8u;
+        let at = key_octet((tile) * 64u + 32u + row, keys, cache_head);
+        value_counts0 = at != kNowhere && vector < 2u && row < 16u;
+        next_value0 = vector_of_past_value(select(0u, at, value_counts0), select(0u, vector, value_counts0));
+      }
+      for (var k = 0u; k < 4u; k++) {
+        let p0 = staged[(y + 0u) * 17u + 4u + k];
+        let p1 = staged[(y + 16u) * 17u + 4u + k];
+        let p2 = staged[(y + 32u) * 17u + 4u + k];
+        let p3 = staged[(y + 48u) * 17u + 4u + k];
+        {
+          let at = 1088u + min(x + 0u, 7u) + k * 32u;
+          let v0 = staged[at + 0u];
+          let v1 = staged[at + 8u];
+          let v2 = staged[at + 16u];
+          let v3 = staged[at + 24u];
+          o0_0 = fma(v0, vec4<f32>(p0[0]), o0_0);
+          o1_0 = fma(v0, vec4<f32>(p1[0]), o1_0);
+          o2_0 = fma(v0, vec4<f32>(p2[0]), o2_0);
+          o3_0 = fma(v0, vec4<f32>(p3[0]), o3_0);
+          o0_0 = fma(v1, vec4<f32>(p0[1]), o0_0);
+          o1_0 = fma(v1, vec4<f32>(p1[1]), o1_0);
+          o2_0 = fma(v1, vec4<f32>(p2[1]), o2_0);
+          o3_0 = fma(v1, vec4<f32>(p3[1]), o3_0);
+          o0_0 = fma(v2, vec4<f32>(p0[2]), o0_0);
+          o1_0 = fma(v2, vec4<f32>(p1[2]), o1_0);
+          o2_0 = fma(v2, vec4<f32>(p2[2]), o2_0);
+          o3_0 = fma(v2, vec4<f32>(p3[2]), o3_0);
+          o0_0 = fma(v3, vec4<f32>(p0[3]), o0_0);
+          o1_0 = fma(v3, vec4<f32>(p1[3]), o1_0);
+          o2_0 = fma(v3, vec4<f32>(p2[3]), o2_0);
+          o3_0 = fma(v3, vec4<f32>(p3[3]), o3_0);
+        }
+      }
+      workgroupBarrier();
+      if (lane + 0u < 128u) {
+        staged[1088u + lane] = select(vec4<f32>(), next_value0, vec4<bool>(value_counts0));
+      }
+workgroupBarrier();
+      {
+        let row = (lane + 0u) / 8u;
+        let vector = (lane + 0u) % 8u;
+        let at = key_octet((tile) * 64u + 48u + row, keys, cache_head);
+        value_counts0 = at != kNowhere && vector < 2u && row < 16u;
+        next_value0 = vector_of_past_value(select(0u, at, value_counts0), select(0u, vector, value_counts0));
+      }
+      for (var k = 0u; k < 4u; k++) {
+        let p0 = staged[(y + 0u) * 17u + 8u + k];
+        let p1 = staged[(y + 16u) * 17u + 8u + k];
+        let p2 = staged[(y + 32u) * 17u + 8u + k];
+        let p3 = staged[(y + 48u) * 17u + 8u + k];
+        {
+          let at = 1088u + min(x + 0u, 7u) + k * 32u;
+          let v0 = staged[at + 0u];
+          let v1 = staged[at + 8u];
+          let v2 = staged[at + 16u];
+          let v3 = staged[at + 24u];
+          o0_0 = fma(v0, vec4<f32>(p0[0]), o0_0);
+          o1_0 = fma(v0, vec4<f32>(p1[0]), o1_0);
+          o2_0 = fma(v0, vec4<f32>(p2[0]), o2_0);
+          o3_0 = fma(v0, vec4<f32>(p3[0]), o3_0);
+          o0_0 = fma(v1, vec4<f32>(p0[1]), o0_0);
+          o1_0 = fma(v1, vec4<f32>(p1[1]), o1_0);
+          o2_0 = fma(v1, vec4<f32>(p2[1]), o2_0);
+          o3_0 = fma(v1, vec4<f32>(p3[1]), o3_0);
+          o0_0 = fma(v2, vec4<f32>(p0[2]), o0_0);
+          o1_0 = fma(v2, vec4<f32>(p1[2]), o1_0);
+          o2_0 = fma(v2, vec4<f32>(p2[2]), o2_0);
+          o3_0 = fma(v2, vec4<f32>(p3[2]), o3_0);
+          o0_0 = fma(v3, vec4<f32>(p0[3]), o0_0);
+          o1_0 = fma(v3, vec4<f32>(p1[3]), o1_0);
+          o2_0 = fma(v3, vec4<f32>(p2[3]), o2_0);
+          o3_0 = fma(v3, vec4<f32>(p3[3]), o3_0);
+        }
+      }
+      workgroupBarrier();
+      if (lane + 0u < 128u) {
+        staged[1088u + lane] = select(vec4<f32>(), next_value0, vec4<bool>(value_counts0));
+      }
+workgroupBarrier();
+      key_at0 = key_octet((tile + 1u) * 64u + slice_row0, keys, cache_head);
+      key_at0 = select(key_at0, 0u, key_at0 == kNowhere);
+      key_at1 = key_octet((tile + 1u) * 64u + slice_row1, keys, cache_head);
+      key_at1 = select(key_at1, 0u, key_at1 == kNowhere);
+      {
+        let vector = 0u + slice_vector0;
+        let within = min(vector, 1u);
+        next_query0 = vector_of_query(query_at0, within);
+        next_key0 = vector_of_past_key(key_at0, within);
       }
       {
-        let row = (lane + 128u) / 4u;
-        let vector = (0u) * 4u + (lane + 128u) % 4u;
-        // Without branches, so that no load waits for another. Products of rows and keys that are none are never read.
-        let fits = vector < 2u;
-        let real = fits && row % 64u + base >= first && row % 64u + base < last;
-        next_query1 = vector_of_query(select(0u, (((item * params.sequence + base + row % 64u - past) * 2u + first_head + row / 64u) * 1u), real), select(0u, vector, real));
-        let key_at = key_position((tile + 1u) * 64u + row, keys);
-        let listed = fits && key_at < end;
-        next_key1 = vector_of_past_key(select(0u, cache_head + key_at * 1u, listed), select(0u, vector, listed));
+        let vector = 0u + slice_vector1;
+        let within = min(vector, 1u);
+        next_query1 = vector_of_query(query_at1, within);
+        next_key1 = vector_of_past_key(key_at1, within);
       }
-}
+      for (var k = 0u; k < 4u; k++) {
+        let p0 = staged[(y + 0u) * 17u + 12u + k];
+        let p1 = staged[(y + 16u) * 17u + 12u + k];
+        let p2 = staged[(y + 32u) * 17u + 12u + k];
+        let p3 = staged[(y + 48u) * 17u + 12u + k];
+        {
+          let at = 1088u + min(x + 0u, 7u) + k * 32u;
+          let v0 = staged[at + 0u];
+          let v1 = staged[at + 8u];
+          let v2 = staged[at + 16u];
+          let v3 = staged[at + 24u];
+          o0_0 = fma(v0, vec4<f32>(p0[0]), o0_0);
+          o1_0 = fma(v0, vec4<f32>(p1[0]), o1_0);
+          o2_0 = fma(v0, vec4<f32>(p2[0]), o2_0);
+          o3_0 = fma(v0, vec4<f32>(p3[0]), o3_0);
+          o0_0 = fma(v1, vec4<f32>(p0[1]), o0_0);
+          o1_0 = fma(v1, vec4<f32>(p1[1]), o1_0);
+          o2_0 = fma(v1, vec4<f32>(p2[1]), o2_0);
+          o3_0 = fma(v1, vec4<f32>(p3[1]), o3_0);
+          o0_0 = fma(v2, vec4<f32>(p0[2]), o0_0);
+          o1_0 = fma(v2, vec4<f32>(p1[2]), o1_0);
+          o2_0 = fma(v2, vec4<f32>(p2[2]), o2_0);
+          o3_0 = fma(v2, vec4<f32>(p3[2]), o3_0);
+          o0_0 = fma(v3, vec4<f32>(p0[3]), o0_0);
+          o1_0 = fma(v3, vec4<f32>(p1[3]), o1_0);
+          o2_0 = fma(v3, vec4<f32>(p2[3]), o2_0);
+          o3_0 = fma(v3, vec4<f32>(p3[3]), o3_0);
+        }
+      }
     }
     workgroupBarrier();
   }
 
-  row_sum += subgroupShuffleXor(row_sum, 1u);
-  if (row_part == 0u) {
-    row_factor[row] = select(0.0, 1.0 / row_sum, row_sum > 0.0);
-  }
+  row_parts[(y + 0u) * 17u + x] = row_sum0;
+  row_sum0 = 0.0;
+  row_parts[(y + 16u) * 17u + x] = row_sum1;
+  row_sum1 = 0.0;
+  row_parts[(y + 32u) * 17u + x] = row_sum2;
+  row_sum2 = 0.0;
+  row_parts[(y + 48u) * 17u + x] = row_sum3;
+  row_sum3 = 0.0;
   workgroupBarrier();
+  for (var other = 0u; other < 16u; other++) {
+    row_sum0 += row_parts[(y + 0u) * 17u + other];
+    row_sum1 += row_parts[(y + 16u) * 17u + other];
+    row_sum2 += row_parts[(y + 32u) * 17u + other];
+    row_sum3 += row_parts[(y + 48u) * 17u + other];
+  }
   {
     let out_row = y + 0u;
     if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
+      let inverse = select(0.0, 1.0 / row_sum0, row_sum0 > 0.0);
       if (x + 0u < 2u) {
         let value = o0_0 * inverse;
         output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
@@ -719,9 +927,9 @@ if (step + 2u < 4u) {
     }
   }
   {
-    let out_row = y + 8u;
+    let out_row = y + 16u;
     if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
+      let inverse = select(0.0, 1.0 / row_sum1, row_sum1 > 0.0);
       if (x + 0u < 2u) {
         let value = o1_0 * inverse;
         output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
@@ -729,9 +937,9 @@ if (step + 2u < 4u) {
     }
   }
   {
-    let out_row = y + 16u;
+    let out_row = y + 32u;
     if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
+      let inverse = select(0.0, 1.0 / row_sum2, row_sum2 > 0.0);
       if (x + 0u < 2u) {
         let value = o2_0 * inverse;
         output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
@@ -739,51 +947,11 @@ if (step + 2u < 4u) {
     }
   }
   {
-    let out_row = y + 24u;
-    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
-      if (x + 0u < 2u) {
-        let value = o3_0 * inverse;
-        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
-      }
-    }
-  }
-  {
-    let out_row = y + 32u;
-    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
-      if (x + 0u < 2u) {
-        let value = o4_0 * inverse;
-        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
-      }
-    }
-  }
-  {
-    let out_row = y + 40u;
-    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
-      if (x + 0u < 2u) {
-        let value = o5_0 * inverse;
-        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
-      }
-    }
-  }
-  {
     let out_row = y + 48u;
     if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
+      let inverse = select(0.0, 1.0 / row_sum3, row_sum3 > 0.0);
       if (x + 0u < 2u) {
-        let value = o6_0 * inverse;
-        output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
-      }
-    }
-  }
-  {
-    let out_row = y + 56u;
-    if (out_row % 64u + base >= first && out_row % 64u + base < last) {
-      let inverse = row_factor[out_row];
-      if (x + 0u < 2u) {
-        let value = o7_0 * inverse;
+        let value = o3_0 * inverse;
         output[2u * (((item * params.sequence + base + out_row % 64u - past) * 2u + first_head + out_row / 64u) * 1u) + x + 0u] = bitcast<vec4<u32>>(value);
       }
     }

@@ -131,7 +131,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var new_key0_w1 = vec4<u32>();
   var new_value0_w1 = vec4<u32>();
   var new_partner0_w1 = vec4<u32>();
-  if (takes_new) {
+  {
     let key_at = (item * 6u + 4u + kv_head) * 3u;
     let value_at = key_at + 3u;
     new_key0_w0 = query[2u * (key_at + safe_octet0) + 0u];
@@ -217,10 +217,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   }
   var sum3_0 = mat2x4<f32>();
 
-  // A group of lanes spreads the scores of 1 heads and 4 keys over its lanes: each holds the softmax of one head and key.
-  let pair = group_lane / 1u;
-  let pair_key = pair % 4u;
-  let pair_head = pair / 4u;
+  // A group of lanes spreads the scores of 1 heads and 4 keys over its lanes: each holds the softmax of one head and key. Lanes that
+  // differ in their lowest bits hold other keys of a head.
+  let pair_key = reverseBits(group_lane & 3u) >> 30u;
+  let pair_head = 0u;
   let first_lane = subgroup_lane - group_lane;
   var top_0 = kUnset;
   var share_0 = 0.0;
@@ -426,22 +426,22 @@ workgroupBarrier();
         score3_3 += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
       }
       {
-        let upper = (group_lane & 2u) != 0u;
-        score0_0 = select(score0_0, score0_2, upper) + subgroupShuffleXor(select(score0_2, score0_0, upper), 2u);
-        score0_1 = select(score0_1, score0_3, upper) + subgroupShuffleXor(select(score0_3, score0_1, upper), 2u);
-        score1_0 = select(score1_0, score1_2, upper) + subgroupShuffleXor(select(score1_2, score1_0, upper), 2u);
-        score1_1 = select(score1_1, score1_3, upper) + subgroupShuffleXor(select(score1_3, score1_1, upper), 2u);
-        score2_0 = select(score2_0, score2_2, upper) + subgroupShuffleXor(select(score2_2, score2_0, upper), 2u);
-        score2_1 = select(score2_1, score2_3, upper) + subgroupShuffleXor(select(score2_3, score2_1, upper), 2u);
-        score3_0 = select(score3_0, score3_2, upper) + subgroupShuffleXor(select(score3_2, score3_0, upper), 2u);
-        score3_1 = select(score3_1, score3_3, upper) + subgroupShuffleXor(select(score3_3, score3_1, upper), 2u);
+        let upper = (group_lane & 1u) != 0u;
+        score0_0 = select(score0_0, score0_2, upper) + subgroupShuffleXor(select(score0_2, score0_0, upper), 1u);
+        score0_1 = select(score0_1, score0_3, upper) + subgroupShuffleXor(select(score0_3, score0_1, upper), 1u);
+        score1_0 = select(score1_0, score1_2, upper) + subgroupShuffleXor(select(score1_2, score1_0, upper), 1u);
+        score1_1 = select(score1_1, score1_3, upper) + subgroupShuffleXor(select(score1_3, score1_1, upper), 1u);
+        score2_0 = select(score2_0, score2_2, upper) + subgroupShuffleXor(select(score2_2, score2_0, upper), 1u);
+        score2_1 = select(score2_1, score2_3, upper) + subgroupShuffleXor(select(score2_3, score2_1, upper), 1u);
+        score3_0 = select(score3_0, score3_2, upper) + subgroupShuffleXor(select(score3_2, score3_0, upper), 1u);
+        score3_1 = select(score3_1, score3_3, upper) + subgroupShuffleXor(select(score3_3, score3_1, upper), 1u);
       }
       {
-        let upper = (group_lane & 1u) != 0u;
-        score0_0 = select(score0_0, score0_1, upper) + subgroupShuffleXor(select(score0_1, score0_0, upper), 1u);
-        score1_0 = select(score1_0, score1_1, upper) + subgroupShuffleXor(select(score1_1, score1_0, upper), 1u);
-        score2_0 = select(score2_0, score2_1, upper) + subgroupShuffleXor(select(score2_1, score2_0, upper), 1u);
-        score3_0 = select(score3_0, score3_1, upper) + subgroupShuffleXor(select(score3_1, score3_0, upper), 1u);
+        let upper = (group_lane & 2u) != 0u;
+        score0_0 = select(score0_0, score0_1, upper) + subgroupShuffleXor(select(score0_1, score0_0, upper), 2u);
+        score1_0 = select(score1_0, score1_1, upper) + subgroupShuffleXor(select(score1_1, score1_0, upper), 2u);
+        score2_0 = select(score2_0, score2_1, upper) + subgroupShuffleXor(select(score2_1, score2_0, upper), 2u);
+        score3_0 = select(score3_0, score3_1, upper) + subgroupShuffleXor(select(score3_1, score3_0, upper), 2u);
       }
       let live_0 = key_start + pair_key < end && ((entry >> (pair_head + 24u)) & 1u) != 0u;
       let masked_0 = select(kMasked, score0_0, live_0);
@@ -484,61 +484,61 @@ workgroupBarrier();
       top_3 = high_3;
       share_3 = share_3 * fade_3 + weight_3;
       {
-        let fade = subgroupShuffle(fade_0, first_lane + 0u);
-        let weight0 = subgroupShuffle(weight_0, first_lane + 0u);
-        let weight1 = subgroupShuffle(weight_0, first_lane + 1u);
-        let weight2 = subgroupShuffle(weight_0, first_lane + 2u);
-        let weight3 = subgroupShuffle(weight_0, first_lane + 3u);
+        let fade = subgroupShuffle(fade_0, first_lane + 0u + 4u * 0u);
+        let weight0 = subgroupShuffle(weight_0, first_lane + 0u + 4u * 0u);
+        let weight1 = subgroupShuffle(weight_0, first_lane + 2u + 4u * 0u);
+        let weight2 = subgroupShuffle(weight_0, first_lane + 1u + 4u * 0u);
+        let weight3 = subgroupShuffle(weight_0, first_lane + 3u + 4u * 0u);
         if ((entry & 16777216u) != 0u) {
           sum0_0 = sum0_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
         }
       }
       {
-        let fade = subgroupShuffle(fade_1, first_lane + 0u);
-        let weight0 = subgroupShuffle(weight_1, first_lane + 0u);
-        let weight1 = subgroupShuffle(weight_1, first_lane + 1u);
-        let weight2 = subgroupShuffle(weight_1, first_lane + 2u);
-        let weight3 = subgroupShuffle(weight_1, first_lane + 3u);
+        let fade = subgroupShuffle(fade_1, first_lane + 0u + 4u * 0u);
+        let weight0 = subgroupShuffle(weight_1, first_lane + 0u + 4u * 0u);
+        let weight1 = subgroupShuffle(weight_1, first_lane + 2u + 4u * 0u);
+        let weight2 = subgroupShuffle(weight_1, first_lane + 1u + 4u * 0u);
+        let weight3 = subgroupShuffle(weight_1, first_lane + 3u + 4u * 0u);
         if ((entry & 33554432u) != 0u) {
           sum1_0 = sum1_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
         }
       }
       {
-        let fade = subgroupShuffle(fade_2, first_lane + 0u);
-        let weight0 = subgroupShuffle(weight_2, first_lane + 0u);
-        let weight1 = subgroupShuffle(weight_2, first_lane + 1u);
-        let weight2 = subgroupShuffle(weight_2, first_lane + 2u);
-        let weight3 = subgroupShuffle(weight_2, first_lane + 3u);
+        let fade = subgroupShuffle(fade_2, first_lane + 0u + 4u * 0u);
+        let weight0 = subgroupShuffle(weight_2, first_lane + 0u + 4u * 0u);
+        let weight1 = subgroupShuffle(weight_2, first_lane + 2u + 4u * 0u);
+        let weight2 = subgroupShuffle(weight_2, first_lane + 1u + 4u * 0u);
+        let weight3 = subgroupShuffle(weight_2, first_lane + 3u + 4u * 0u);
         if ((entry & 67108864u) != 0u) {
           sum2_0 = sum2_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
         }
       }
       {
-        let fade = subgroupShuffle(fade_3, first_lane + 0u);
-        let weight0 = subgroupShuffle(weight_3, first_lane + 0u);
-        let weight1 = subgroupShuffle(weight_3, first_lane + 1u);
-        let weight2 = subgroupShuffle(weight_3, first_lane + 2u);
-        let weight3 = subgroupShuffle(weight_3, first_lane + 3u);
+        let fade = subgroupShuffle(fade_3, first_lane + 0u + 4u * 0u);
+        let weight0 = subgroupShuffle(weight_3, first_lane + 0u + 4u * 0u);
+        let weight1 = subgroupShuffle(weight_3, first_lane + 2u + 4u * 0u);
+        let weight2 = subgroupShuffle(weight_3, first_lane + 1u + 4u * 0u);
+        let weight3 = subgroupShuffle(weight_3, first_lane + 3u + 4u * 0u);
         if ((entry & 134217728u) != 0u) {
           sum3_0 = sum3_0 * fade + octet_of(value0_0_w0, value0_0_w1) * weight0 + octet_of(value1_0_w0, value1_0_w1) * weight1 + octet_of(value2_0_w0, value2_0_w1) * weight2 + octet_of(value3_0_w0, value3_0_w1) * weight3;
         }
       }
   share_0 += subgroupShuffleXor(share_0, 1u);
   share_0 += subgroupShuffleXor(share_0, 2u);
-  var max0 = subgroupShuffle(top_0, first_lane + 0u);
-  var total0 = subgroupShuffle(share_0, first_lane + 0u);
   share_1 += subgroupShuffleXor(share_1, 1u);
   share_1 += subgroupShuffleXor(share_1, 2u);
-  var max1 = subgroupShuffle(top_1, first_lane + 0u);
-  var total1 = subgroupShuffle(share_1, first_lane + 0u);
   share_2 += subgroupShuffleXor(share_2, 1u);
   share_2 += subgroupShuffleXor(share_2, 2u);
-  var max2 = subgroupShuffle(top_2, first_lane + 0u);
-  var total2 = subgroupShuffle(share_2, first_lane + 0u);
   share_3 += subgroupShuffleXor(share_3, 1u);
   share_3 += subgroupShuffleXor(share_3, 2u);
-  var max3 = subgroupShuffle(top_3, first_lane + 0u);
-  var total3 = subgroupShuffle(share_3, first_lane + 0u);
+  var max0 = subgroupShuffle(top_0, first_lane + 0u + 4u * 0u);
+  var total0 = subgroupShuffle(share_0, first_lane + 0u + 4u * 0u);
+  var max1 = subgroupShuffle(top_1, first_lane + 0u + 4u * 0u);
+  var total1 = subgroupShuffle(share_1, first_lane + 0u + 4u * 0u);
+  var max2 = subgroupShuffle(top_2, first_lane + 0u + 4u * 0u);
+  var total2 = subgroupShuffle(share_2, first_lane + 0u + 4u * 0u);
+  var max3 = subgroupShuffle(top_3, first_lane + 0u + 4u * 0u);
+  var total3 = subgroupShuffle(share_3, first_lane + 0u + 4u * 0u);
 
   // Merge the groups: those of a subgroup by shuffles, then the subgroups through workgroup memory.
   let part = group / 1u;
