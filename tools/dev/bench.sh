@@ -122,8 +122,14 @@ cmd_turns() {
 # All that the repository says of the row norm on a software adapter, measured anew: cold and hot, in both modes, with floors and host
 # costs; in turns with the peer; the baseline; the report. Nothing else may run meanwhile.
 cmd_figures() {
-  [ $# -le 1 ] && [[ "${1:-5}" =~ ^[0-9]+$ ]] || usage_error "usage: ./dev bench figures [ROUNDS]"
   local results=$REPO/benchmarks/results
+  case ${1:-} in
+    -h | --help)
+      echo "usage: ./dev bench figures [ROUNDS]   (of the comparison in turns, default 5)"
+      return
+      ;;
+  esac
+  if [ $# -gt 1 ] || [[ ! "${1:-5}" =~ ^[0-9]+$ ]]; then usage_error "usage: ./dev bench figures [ROUNDS]"; fi
   need peers
   build release wgk || die "the program could not be built"
   inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --hot --floor --host --both-modes "--json=$results/llvmpipe.ours-ssln.json" ||
