@@ -49,15 +49,6 @@ std::uint64_t bytes_of(const std::vector<CacheFile>& files) {
   return total;
 }
 
-// A use: this file goes after those that were not used since. To the hour, so that most uses write
-// nothing.
-void touch(const fs::path& file) {
-  std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
-  const auto used = fs::last_write_time(file, error);
-  if (!error && now - used > std::chrono::hours(1)) fs::last_write_time(file, now, error);
-}
-
 std::optional<BindingType> binding_type(char letter) {
   switch (letter) {
     case 'r': return BindingType::kReadOnlyStorage;
@@ -138,6 +129,18 @@ DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter, st
   list_files(texts_, files);
   usable_ = list_files(blobs_, files);
   bytes_ = bytes_of(files);
+  for (const CacheFile& file : files) used_.emplace(file.path.string(), file.used);
+}
+
+// A use: this file goes after those that were not used since. To the hour, so that most uses write
+// nothing.
+void DiskCache::touch(const fs::path& file) {
+  const auto found = used_.find(file.string());
+  const auto now = fs::file_time_type::clock::now();
+  if (found == used_.end() || now - found->second <= std::chrono::hours(1)) return;
+  std::error_code error;
+  fs::last_write_time(file, now, error);
+  found->second = now;
 }
 
 // Down to three quarters, so that not every later write has to clear up again. Other processes may
@@ -156,7 +159,10 @@ bool DiskCache::make_room(std::uint64_t size) {
     if (total + size <= cap_ / 4 * 3) break;
     std::error_code error;
     fs::remove(file.path, error);
-    if (!error) total -= file.size;
+    if (error) continue;
+    total -= file.size;
+    const std::lock_guard forgetting(mutex_);
+    used_.erase(file.path.string());
   }
   bytes_ = total;
   stuck_ = total + size > cap_;
@@ -193,6 +199,8 @@ bool DiskCache::write_entry(const fs::path& file, std::string_view key, std::str
   if (!make_room(content.size())) return false;
   if (!io::write_file(file, content)) return false;
   bytes_ += content.size();
+  const std::lock_guard lock(mutex_);
+  used_.insert_or_assign(file.string(), fs::file_time_type::clock::now());
   return true;
 }
 
@@ -217,15 +225,14 @@ void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte>
 }
 
 void DiskCache::remember(const PlanPass& pass) {
+  const std::string key = hex(pass.key);
+  const fs::path file = texts_ / key;
   {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(known_texts_, pass.key) != known_texts_.end()) return;
     known_texts_.push_back(pass.key);
+    if (used_.contains(file.string())) return touch(file);
   }
-  const std::string key = hex(pass.key);
-  const fs::path file = texts_ / key;
-  std::error_code error;
-  if (fs::exists(file, error)) return touch(file);
   const Json json = Json::object({{"key", key},
                                   {"label", pass.label},
                                   {"entryPoint", pass.entry_point},

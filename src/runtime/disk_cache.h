@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -47,6 +48,7 @@ class DiskCache : public gpu::BlobCache {
   std::string read_entry(const std::filesystem::path& file, std::string_view key) const;
   bool write_entry(const std::filesystem::path& file, std::string_view key, std::string_view value);
   bool make_room(std::uint64_t size);
+  void touch(const std::filesystem::path& file);  // with mutex_ held
 
   std::filesystem::path blobs_, texts_;
   std::uint64_t cap_;
@@ -54,6 +56,8 @@ class DiskCache : public gpu::BlobCache {
   std::mutex room_mutex_;  // one thread clears up
   bool stuck_ = false;     // nothing can be deleted either
   std::mutex mutex_;
+  // Every file as last seen, by path: looking at files again costs more than reading some.
+  std::map<std::string, std::filesystem::file_time_type> used_;
   std::pair<std::string, std::string> last_;  // key and value: the library asks for the size first
   std::vector<std::array<std::uint8_t, 16>> known_texts_;
   std::atomic<std::uint64_t> loaded_ = 0, stored_ = 0, bytes_ = 0;
