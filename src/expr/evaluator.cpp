@@ -249,7 +249,7 @@ bool Evaluator::evaluate_binary(const Node& node, Value& result) {
     const Value* right = peek(ast_.links[node.first + i + 1], right_holder);
     if (right == nullptr) return false;
     place_ = node.begin;
-    if (right->is_string() && (!charge_length(*left) || !charge_length(*right))) return false;
+    if (!charge_length(*left) || !charge_length(*right)) return false;
     const Number* a = left->if_number();
     const Number* b = right->if_number();
     if (a != nullptr && b != nullptr && op == Operator::kEqual) {

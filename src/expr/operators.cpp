@@ -308,6 +308,7 @@ bool compare_values(CallContext& call, const Value& left, const Value& right, bo
     return call.fail("cannot order " + std::string(kind_name(left)) + " and " +
                      std::string(kind_name(right)));
   }
+  if (!call.charge((left_text->size() + right_text->size()) / 64)) return false;
   order = case_sensitive ? utf16_compare(*left_text, *right_text)
                          : utf16_compare(to_lower(*left_text), to_lower(*right_text));
   return true;

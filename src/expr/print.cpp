@@ -137,6 +137,9 @@ class JsonPrinter {
     std::vector<const std::pair<std::string, Value>*> members;
     for (const auto& member : object.members) members.push_back(&member);
     if (format_.sort_keys) {
+      std::size_t bytes = 0;
+      for (const auto& member : object.members) bytes += member.first.size();
+      if (!call_.charge(bytes / 8)) return false;
       std::stable_sort(members.begin(), members.end(), [](const auto* a, const auto* b) {
         return locale_compare(a->first, b->first) < 0;
       });

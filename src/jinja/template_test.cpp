@@ -161,7 +161,8 @@ TEST(Template, CostsGrowWithItsLengthOnly) {
 TEST(Template, LooksThroughTextsAtACost) {
   const std::string context = R"({"s": ")" + std::string(500000, 'z') + R"("})";
   for (const char* use : {"'zy' in s", "s == s ~ ''", "s.strip()", "s.startswith(s)", "s is lower",
-                          "s.length", "s|trim", "s in [s, s]"}) {
+                          "s.length", "s|trim", "s in [s, s]", "s == 1", "1 == s", "[s, s]|sort",
+                          "{'a': s, 'b': s}.dictsort(by='value')"}) {
     const std::string text =
         "{% for i in range(1000000) %}{% set t = " + std::string(use) + " %}{% endfor %}";
     const std::string code = rendered(text, context);
