@@ -465,7 +465,10 @@ def goal_state(goal, us, floor_us, of_floor):
         return "not timed"
     if "of_floor" in goal and of_floor:
         return "reached" if of_floor <= goal["of_floor"] else "missed"
-    return "reached" if us <= 1.005 * goal["us"] else "below the floor" if floor_us and floor_us > goal["us"] else "missed"
+    if us <= 1.005 * goal["us"]:
+        return "reached"
+    # A floor that ours beats, since it moves more, proves nothing.
+    return "below the floor" if floor_us and floor_us > goal["us"] and us > 0.99 * floor_us else "missed"
 
 
 def sum_floor_seconds(reports, package):
