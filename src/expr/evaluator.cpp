@@ -541,6 +541,7 @@ bool Evaluator::call_native(const Function& function, std::span<Value> arguments
     if (argument.is_hole())
       return fail("an empty place cannot be passed to '" + function.name + "'");
     if (is_nullish(argument)) argument = Value();
+    if (!charge_length(argument)) return false;
   }
   if (!function.native(*this, function.bound, arguments, result)) return false;
   if (const Number* number = result.if_number()) {

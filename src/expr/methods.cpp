@@ -115,6 +115,7 @@ bool split_method(CallContext& call, const Value& bound, Args args, Value& resul
 
 bool get_method(CallContext& call, const Value& bound, Args args, Value& result) {
   if (args.empty() || !args[0].is_string()) return call.fail("get() needs a string as key");
+  if (!call.charge(bound.if_object()->members.size() / 8)) return false;
   const std::string* key = args[0].if_string();
   const Value* found = key == nullptr ? nullptr : bound.if_object()->find(*key);
   const Value* otherwise = argument(args, 1);

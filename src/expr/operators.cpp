@@ -128,6 +128,7 @@ bool text_operator(CallContext& call, Operator op, const Value& left, const Valu
     return true;
   }
   if (is_map(right)) {
+    if (!call.charge(right.if_object()->members.size() / 8)) return false;
     const bool found = needle != nullptr && right.if_object()->find(*needle) != nullptr;
     result = Value(found == (op == Operator::kIn));
     return true;
@@ -286,8 +287,12 @@ bool number_of(CallContext& call, const Value& value, double& result) {
       result = to_number(text);
       return true;
     }
-    default: result = primitive_number(value); return true;
+    default: break;
   }
+  const std::string* text = value.if_string();
+  if (text != nullptr && !call.charge(text->size() / 64)) return false;
+  result = primitive_number(value);
+  return true;
 }
 
 bool compare_values(CallContext& call, const Value& left, const Value& right, bool case_sensitive,

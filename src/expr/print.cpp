@@ -139,7 +139,7 @@ class JsonPrinter {
     if (format_.sort_keys) {
       std::size_t bytes = 0;
       for (const auto& member : object.members) bytes += member.first.size();
-      if (!call_.charge(bytes / 8)) return false;
+      if (!call_.charge(bytes)) return false;
       std::stable_sort(members.begin(), members.end(), [](const auto* a, const auto* b) {
         return locale_compare(a->first, b->first) < 0;
       });
