@@ -75,6 +75,7 @@ def ours_by_case(reports, package):
         for entry in report["benchmarks"]:
             if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"].endswith("(trusted)"):
                 continue
+            entry["gap"] = report["context"]["dependent_dispatch_seconds"]
             places = found.setdefault(entry["case"], {})
             places.setdefault("cold" if entry["cold"] else "hot", entry)
     return collections.OrderedDict(sorted(found.items(), key=lambda item: size_order(item[0])))
@@ -250,7 +251,6 @@ def package_section(machine, package):
     contexts = {package: report["context"] for report in machine.safe if package in report["context"]["packages"]}
     context = contexts.get(package, machine.safe[0]["context"])
     copy = context["copy_bytes_per_second"]
-    gap = context["dependent_dispatch_seconds"]
     yield f"### {package}\n"
     ours = ours_by_case(machine.safe, package)
     computes = any(entry.get("flops", 0) > 64 * entry.get("bytes", 0) for places in ours.values() for entry in places.values())
@@ -290,7 +290,7 @@ def package_section(machine, package):
                 cells.append(microseconds(peer["seconds"]["median"]))
                 if not is_floor(name):
                     fastest.append(peer["seconds"]["median"] / seconds)
-            ratios.add(case, seconds, gap, theirs, floors.get(case) if data == "cold" else None)
+            ratios.add(case, seconds, entry["gap"], theirs, floors.get(case) if data == "cold" else None)
             if names:
                 cells.append(f"{min(fastest):.2f}" if fastest else "-")
             yield "| " + " | ".join(cells) + " |"
