@@ -14,82 +14,14 @@ llvmpipe.ort-cpu.json; nvidia-h200.notes-ssln.md and other .md files are put bef
 import argparse
 import collections
 import json
-import math
 import pathlib
 import re
 import statistics
 import sys
 
 import ratio_plot
-
-
-def microseconds(seconds):
-    us = seconds * 1e6
-    return f"{us:.0f}" if us >= 100 else f"{us:.1f}" if us >= 10 else f"{us:.2f}"
-
-
-def rate(value, unit):
-    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
-        if value >= scale:
-            return f"{value / scale:.2f} {prefix}{unit}"
-    return f"{value:.0f} {unit}"
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
-
-
-class Machine:
-    """What was measured on one machine: our reports in safe and in trusted mode, and those of peers."""
-
-    def __init__(self, name):
-        self.name = name
-        self.safe, self.trusted, self.peers, self.turns, self.host, self.notes = [], [], [], [], None, ""
-        self.ratios = []   # (case, best peer, its time over ours), of all packages
-
-    def add(self, report):
-        if report.get("kind") == "host":
-            self.host = report
-        elif report.get("kind") == "turns":
-            self.turns.append(report)
-        elif "mode" not in report["context"]:
-            self.peers.append(report)
-        elif report["context"]["mode"] == "trusted":
-            self.trusted.append(report)
-        else:
-            self.safe.append(report)
-
-    def packages(self):
-        return dict.fromkeys(entry["package"] for report in self.safe for entry in report["benchmarks"])
-
-
-def timed(entry):
-    return not entry.get("error_occurred")
-
-
-def ours_by_case(reports, package):
-    """case -> {"cold": entry, "hot": entry}: of the newest report that has it (one without host costs where there is one), and of several variants the
-    one measured first, which is the selected one; floors are no variant."""
-    found = collections.OrderedDict()
-    for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
-        for entry in report["benchmarks"]:
-            if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"].endswith("(trusted)"):
-                continue
-            entry["gap"] = report["context"]["dependent_dispatch_seconds"]
-            places = found.setdefault(entry["case"], {})
-            places.setdefault("cold" if entry["cold"] else "hot", entry)
-    return collections.OrderedDict(sorted(found.items(), key=lambda item: size_order(item[0])))
-
-
-def floor_seconds(reports, package):
-    """case -> what its floor kernel took, of the newest report that has it."""
-    return {entry["case"]: entry["seconds"]["median"] for report in sorted(reports, key=lambda r: r["context"]["date"])
-            for entry in report["benchmarks"] if entry["package"] == package and is_floor(entry["variant"]) and not has_sums(entry["variant"]) and timed(entry)}
-
-
-def size_order(case):
-    """Cases of one family together, by size; types last."""
-    return "decode" in case, "prompt" in case, [int(part) for part in re.findall(r"\d+(?=[x_k])", case)], case
+from figures import (Machine, figure, floor_entries, floor_ratios, geometric_mean, has_sums, is_floor, microseconds, moves_more, ours_by_case, peer_entries, rate,
+                     samples, size_order, SAMPLES, sum_floor_entries, timed, unsteady, untimed_cases)
 
 
 def context_lines(machine):
@@ -105,30 +37,6 @@ def context_lines(machine):
         versions = ", ".join(f"{k} {v}" for k, v in c["versions"].items() if v != "missing")
         node = f"; a node of a captured graph {microseconds(c['graph_node_seconds'])} us" if c.get("graph_node_seconds") else ""
         yield f"- peers ({c['date'][:10]}){': ' + c['source'] if c.get('source') else ''}: {versions}{node}"
-
-
-def peer_entries(machine, package):
-    """(case, data) -> {peer: entry}; of several reports each peer's fastest figure counts. Each entry knows what a launch costs its peer."""
-    found = collections.defaultdict(collections.OrderedDict)
-    for report in machine.peers:
-        for entry in report["benchmarks"]:
-            if entry["package"] != package:
-                continue
-            entry["gap"] = report["context"].get("graph_node_seconds", 0)
-            theirs = found[(entry["case"], "cold" if entry["cold"] else "hot")]
-            known = theirs.get(entry["variant"])
-            if known is None or not timed(known) or (timed(entry) and entry["seconds"]["median"] < known["seconds"]["median"]):
-                theirs[entry["variant"]] = entry
-    return found
-
-
-def is_floor(name):
-    return name.startswith("floor")
-
-
-def has_sums(name):
-    """A floor that also sums up what each workgroup reads before it writes."""
-    return is_floor(name) and "with sums" in name
 
 
 WEBGPU = "ONNX Runtime WebGPU"
@@ -163,7 +71,7 @@ class Ratios:
                 without.append((peer - entry["gap"]) / (seconds - gap))
                 if name == "torch.compile":
                     self.compiled_without_gaps.append((case, without[-1]))
-                    self.gap_rows.append((case, seconds, gap, peer, entry["gap"]))
+                    self.gap_rows.append((case, seconds, gap, peer, entry["gap"], floor))
         if ratios:
             self.best.append((case, min(ratios)))
             self.best_names.append(min((e["seconds"]["median"], n) for n, e in theirs.items() if timed(e) and not is_floor(n))[1])
@@ -200,7 +108,8 @@ class Ratios:
         if not self.webgpu_rows:
             return
         yield (f"Against {WEBGPU} (the least of its timings), goal {WEBGPU_GOAL} times. The floor is a kernel that only reads and writes the case's tensors, on this device in the same "
-               "run as ours: nothing with these streams is faster, so where it stays below the goal the goal is out of reach.\n")
+               "run as ours: nothing with these streams is faster, so where it stays below the goal the goal is out of reach. (That of 1x262144 is in two dispatches and reads everything twice: no "
+               "bound, but the goal is reached there.)\n")
         yield "| case | ours, us | theirs, us | theirs / ours | floor, us | theirs / floor | |\n|" + " --- |" * 7
         rows = self.webgpu_rows
         for case, ours, theirs, floor in rows:
@@ -216,12 +125,15 @@ class Ratios:
         if not rows:
             return
         yield ("Against torch.compile from 512 rows up, us: with launches as they are, and without them (ours less a dependent dispatch, theirs less a "
-               "node of a captured graph). A case that is slower with launches and not without them loses by the launch alone.\n")
-        yield "| case | ours | torch.compile | theirs / ours | ours less launch | theirs less launch | theirs / ours | slower because of |\n|" + " --- |" * 8
-        for case, seconds, gap, peer, node in rows:
+               "node of a captured graph). A case that is slower with launches and not without them loses by the launch alone. Where our floor kernel is slower than torch.compile too, nothing with "
+               "these streams wins here; where it is faster, the case misses.\n")
+        yield "| case | ours | torch.compile | theirs / ours | floor | ours less launch | theirs less launch | theirs / ours | slower because of |\n|" + " --- |" * 9
+        for case, seconds, gap, peer, node, floor in rows:
             a, b = seconds - gap, peer - node
             why = "-" if peer >= seconds else "the launch" if b >= a else "**the kernel**"
-            yield (f"| {case} | {microseconds(seconds)} | {microseconds(peer)} | {peer / seconds:.3f} | {microseconds(seconds)} - {microseconds(gap)} = {microseconds(a)} | "
+            if peer < seconds and floor:
+                why += "; the floor is slower too" if floor > peer else f"; **the floor is faster: missed by {100 * (1 - peer / seconds):.1f} %**"
+            yield (f"| {case} | {microseconds(seconds)} | {microseconds(peer)} | {peer / seconds:.3f} | {microseconds(floor) if floor else '-'} | {microseconds(seconds)} - {microseconds(gap)} = {microseconds(a)} | "
                    f"{microseconds(peer)} - {microseconds(node)} = {microseconds(b)} | {b / a:.3f} | {why} |")
         yield ""
 
@@ -245,6 +157,24 @@ def flops_cell(entry, product):
     return (rate(flops, "FLOP/s") if flops else "-") + (f" ({100 * flops / product:.0f} %)" if flops and on_matrices else "")
 
 
+def few_samples(peers):
+    """name -> what the head of its column says, for peers all of whose figures have the same small number of samples."""
+    numbers = collections.defaultdict(set)
+    for entries in peers.values():
+        for name, entry in entries.items():
+            if timed(entry):
+                numbers[name].add(samples(entry))
+    return {name: f" (n {min(found)})" for name, found in numbers.items() if len(found) == 1 and min(found) < SAMPLES}
+
+
+def untimed_lines(machine, package):
+    found = untimed_cases(machine, package)
+    if found:
+        yield f"<details><summary>{sum(map(len, found.values()))} cases of its bench.json that no file of this machine has</summary>\n"
+        yield from (f"- {tags}: {', '.join(sorted(cases, key=size_order))}" for tags, cases in sorted(found.items()))
+        yield "\n</details>\n"
+
+
 def package_section(machine, package):
     peers = peer_entries(machine, package)
     names = list(dict.fromkeys(name for entries in peers.values() for name in entries))
@@ -259,11 +189,12 @@ def package_section(machine, package):
         yield f"In brackets: of a plain float16 product on the same device ({rate(product, 'FLOP/s')}, `benchmarks/ceilings`).\n"
     if package.startswith("wgk."):
         yield "From `benchmarks/ceilings`: no oracle, their own tests compare every element.\n"
-    columns = ["case", "variant", "data", "us", "10-90 %", "of copy", *(["FLOP/s"] if computes else []), *(f"{n}, us" for n in names),
+    few = few_samples(peers)
+    columns = ["case", "variant", "data", "us", "10-90 %", "of copy", *(["FLOP/s"] if computes else []), *(f"{n}, us{few.get(n, '')}" for n in names),
                *(["best peer / ours"] if names else [])]
     yield "| " + " | ".join(columns) + " |"
     yield "|" + " --- |" * len(columns)
-    ratios, refused, floors = Ratios(), [], floor_seconds(machine.safe, package)
+    ratios, refused, floors = Ratios(), [], {case: entry["seconds"]["median"] for case, entry in floor_entries(machine.safe, package).items()}
     for case, places in ours.items():
         for data, entry in places.items():
             # Peers that were timed with other data than ours still belong beside what we have.
@@ -274,7 +205,7 @@ def package_section(machine, package):
                 yield f"| {case} | {entry['variant']} | {data} | not timed: {entry['error_message']} |" + "  |" * (len(columns) - 4)
                 continue
             seconds = entry["seconds"]["median"]
-            cells = [case, entry["variant"], data, microseconds(seconds),
+            cells = [case, entry["variant"], data, figure(entry),
                      f"{microseconds(entry['seconds']['p10'])} - {microseconds(entry['seconds']['p90'])}",
                      f"{100 * entry['bytes_per_second'] / copy:.0f} %" if copy and entry.get("bytes") else "-"]
             if computes:
@@ -287,7 +218,7 @@ def package_section(machine, package):
                     if peer is not None:
                         refused.append(f"{case}, {name}: {peer['error_message']}")
                     continue
-                cells.append(microseconds(peer["seconds"]["median"]))
+                cells.append(figure(peer, name not in few))
                 if not is_floor(name):
                     fastest.append(peer["seconds"]["median"] / seconds)
             ratios.add(case, seconds, entry["gap"], theirs, floors.get(case) if data == "cold" else None)
@@ -301,6 +232,7 @@ def package_section(machine, package):
         yield "<details><summary>Not measured</summary>\n"
         yield from (f"- {line}" for line in refused)
         yield "\n</details>\n"
+    yield from untimed_lines(machine, package)
 
 
 def turns_section(machine):
@@ -383,12 +315,12 @@ def trusted_section(machine):
     for package in machine.packages():
         pairs = {(c["name"], c["a"]): c for report in sorted(machine.safe, key=lambda r: r["context"]["date"]) if package in report["context"]["packages"]
                  for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
-        medians = {(e["case"], e["variant"]): e["seconds"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
+        medians = {(e["case"], e["variant"]): figure(e) for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
                    for e in report["benchmarks"] if e["package"] == package and e["cold"] and timed(e) and (e["case"], f"{e['variant'].removesuffix(' (trusted)')} (trusted)") in pairs}
         for (case, name), c in sorted(pairs.items(), key=lambda item: size_order(item[0][0])):
             ratio = 1 / c["ratio"]["median"]
             values.append(ratio)
-            rows.append(f"| {package.split('.')[-1]} | {case} | cold | {microseconds(medians[case, c['b']])} | {microseconds(medians[case, name])} | {ratio:.3f} | "
+            rows.append(f"| {package.split('.')[-1]} | {case} | cold | {medians[case, c['b']]} | {medians[case, name]} | {ratio:.3f} | "
                         f"{1 / c['ratio']['p90']:.3f} - {1 / c['ratio']['p10']:.3f} |")
         trusted = ours_by_case(machine.trusted, package)
         digests = {report["context"]["packages"].get(package) for report in machine.trusted}
@@ -399,7 +331,7 @@ def trusted_section(machine):
                 if timed(a) and timed(b) and a["variant"] == b["variant"]:
                     ratio = a["seconds"]["median"] / b["seconds"]["median"]
                     values.append(ratio)
-                    rows.append(f"| {package.split('.')[-1]} | {case} | {data} | {microseconds(a['seconds']['median'])} | {microseconds(b['seconds']['median'])} | {ratio:.3f} | - |")
+                    rows.append(f"| {package.split('.')[-1]} | {case} | {data} | {figure(a)} | {figure(b)} | {ratio:.3f} | - |")
     if rows:
         yield "### Safe and trusted mode\n"
         yield (f"Geometric mean of safe over trusted time: {geometric_mean(values):.3f}; largest {max(values):.3f}. With a range the two modes were interleaved in one "
@@ -417,11 +349,13 @@ def comparisons_section(machine):
     if not rows:
         return
     yield "### Beside the floor\n"
-    yield "`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case.\n"
+    yield ("`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case. One in two dispatches reads them in each, so it moves more than the case must and bounds "
+           "nothing from below.\n")
     yield "| case | variant | floor | floor, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- |"
     for report, c in rows:
         floor = next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c["b"]), None)
-        us = microseconds(floor["seconds"]["median"]) if floor else "-"
+        ours = next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c["a"]), None)
+        us = (figure(floor) if floor else "-") + (", moves more" if floor and ours and moves_more(floor, ours) else "")
         yield f"| {c['name']} | {c['a']} | {c['b']} | {us} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
     yield ""
     yield from sums_section(machine)
@@ -444,9 +378,9 @@ def sums_section(machine):
            "shown; all were timed between the samples of the case.\n")
     yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- | --- |"
     for report, c in sorted(best.values(), key=lambda row: size_order(row[1]["name"])):
-        us = {e["variant"]: e["seconds"]["median"] for e in report["benchmarks"] if e["case"] == c["name"] and e["cold"] and timed(e)}
+        us = {e["variant"]: figure(e) for e in report["benchmarks"] if e["case"] == c["name"] and e["cold"] and timed(e)}
         forms = [k["b"] for k in report["comparisons"] if k["name"] == c["name"] and k["a"] == c["a"] and has_sums(k["b"])]
-        yield (f"| {c['name']} | {c['a']} | {len(forms)}: {c['b']} | {microseconds(us[c['b']])} | {microseconds(us[c['a']])} | {c['ratio']['median']:.3f} | "
+        yield (f"| {c['name']} | {c['a']} | {len(forms)}: {c['b']} | {us[c['b']]} | {us[c['a']]} | {c['ratio']['median']:.3f} | "
                f"{c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |")
     yield ""
 
@@ -454,33 +388,30 @@ def sums_section(machine):
 GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
 
 
-def floor_ratios(machine):
-    """(package, case) -> our time over the floor kernel's, sample by sample in one run."""
-    return {(entry["package"], c["name"]): c["ratio"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
-            for c in report.get("comparisons", []) if is_floor(c["b"]) and not has_sums(c["b"]) and not c["a"].endswith("(trusted)") and c.get("cold", True) for entry in report["benchmarks"] if entry["case"] == c["name"]}
+def bounds(floor, entry, goal_us):
+    """Whether a floor shows that the goal is out of reach: it takes 1 % more than the goal at least, moves no more than the case must, its clock was
+    steady, and ours does not beat it."""
+    us = floor["seconds"]["median"] * 1e6
+    return not unsteady(floor) and not moves_more(floor, entry) and us >= 1.01 * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
 
 
-def goal_state(goal, us, floor_us, of_floor):
-    if us is None:
+def goal_state(goal, entry, floor, with_sum, of_floor):
+    if entry is None:
         return "not timed"
     if "of_floor" in goal and of_floor:
         return "reached" if of_floor <= goal["of_floor"] else "missed"
-    if us <= 1.005 * goal["us"]:
+    if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
         return "reached"
-    # A floor that ours beats, since it moves more, proves nothing.
-    return "below the floor" if floor_us and floor_us > goal["us"] and us > 0.99 * floor_us else "missed"
+    if floor and bounds(floor, entry, goal["us"]):
+        return "below the floor"
+    return "below the floor with a sum" if with_sum and bounds(with_sum, entry, goal["us"]) else "missed"
 
 
-def sum_floor_seconds(reports, package):
-    """case -> the fastest of its floors with sums, of the newest report that has any."""
-    found = {}
-    for report in sorted(reports, key=lambda r: r["context"]["date"]):
-        here = collections.defaultdict(list)
-        for entry in report["benchmarks"]:
-            if entry["package"] == package and has_sums(entry["variant"]) and entry["cold"] and timed(entry):
-                here[entry["case"]].append(entry["seconds"]["median"])
-        found |= {case: min(values) for case, values in here.items()}
-    return found
+def floor_cell(floor, with_sum, entry):
+    text = figure(floor) if floor else "-"
+    if floor and entry and moves_more(floor, entry):
+        text += ", moves more"
+    return text + (f", with a sum {figure(with_sum)}" if with_sum else "")
 
 
 def goals_section(machine):
@@ -489,21 +420,21 @@ def goals_section(machine):
     for goal in (goal for goal in GOALS if goal["machine"] == machine.name):
         package, case = goal["package"], goal["case"]
         entry = ours_by_case(machine.safe if goal["mode"] == "safe" else machine.trusted, package).get(case, {}).get("cold")
-        us = entry["seconds"]["median"] * 1e6 if entry and timed(entry) else None
-        floor = floor_seconds(machine.safe, package).get(case)
-        with_sum = sum_floor_seconds(machine.safe, package).get(case, 0)
+        entry = entry if entry and timed(entry) else None
+        floor, with_sum = floor_entries(machine.safe, package).get(case), sum_floor_entries(machine.safe, package).get(case)
         of_floor = ratios.get((package, case))
-        state = goal_state(goal, us, floor and max(floor, with_sum) * 1e6, of_floor)
+        state = goal_state(goal, entry, floor, with_sum, of_floor)
         counts[state] += 1
         name = case + (", trusted" if goal["mode"] == "trusted" else "")
         target = f"{goal['of_floor']} of the floor, about {goal['us']:g}" if "of_floor" in goal else f"{goal['us']:g}"
-        ours, ratio = (microseconds(us / 1e6), f"{us / goal['us']:.2f}") if us else ("-", "-")
-        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {microseconds(floor) if floor else '-'}{f', with a sum {microseconds(with_sum)}' if with_sum else ''} | "
-                    f"{f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
+        ours, ratio = (figure(entry), f"{entry['seconds']['median'] * 1e6 / goal['us']:.2f}") if entry else ("-", "-")
+        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
     if rows:
         yield "### Goals\n"
         yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
-               "Below the floor: a kernel that only reads and writes these tensors, or one that also sums up once before its last write, took longer than the goal.\n")
+               "Below the floor: a kernel that only reads and writes these tensors, and moves no more than the case must, took at least 1 % longer than the goal, and ours does not beat it (by more than 1 %). "
+               "Below the floor with a sum: so did the best of the tried kernels that also sum up once a workgroup before their last write, which bounds a norm with a workgroup a row and nothing "
+               "else. \"Moves more\": that floor reads everything twice, so it decides nothing.\n")
         yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
         yield from rows
         yield ""
@@ -543,9 +474,12 @@ def host_section(report):
 
 HEAD = """# Benchmarks
 
-Written by `benchmarks/report.py` from the files in `benchmarks/results`; `./dev bench` and `./dev bench peers` make new ones. Every case is
+Written by `benchmarks/report.py` from the files in `benchmarks/results`; `./dev bench` and `./dev bench peers` make new ones. Every case that was timed is
 listed, losses included. Times are medians of device time per call, launch gaps included; "cold" rotates buffers past the last-level cache, "hot" uses one set. A
 case is timed only after its result agreed with the float64 oracle. Peers on CUDA run in a captured graph of 20 calls with the cache emptied, checked against float64.
+"n" is the number of samples of a figure, or of all in a column, where it is below 30. "Clock unsteady": the device's clocks fell in three timings of this case in a row, and the
+fourth was kept without knowing whether they held, so the figure may be too large. Figures of the notes that stand in
+no table are of trials, of which no files are kept.
 """
 
 

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What benchmarks/report.py knows of the entries of result files: which one counts, how it is written, what a floor moves."""
+
+import collections
+import json
+import math
+import pathlib
+import re
+
+MAX_RETRIES = 3      # of a timing during which the clocks fell: max_retries in src/bench/timer.h
+SAMPLES = 30         # that a figure is to have
+CASES = pathlib.Path(__file__).resolve().parent.parent / "kernels"
+
+
+def microseconds(seconds):
+    us = seconds * 1e6
+    return f"{us:.0f}" if us >= 100 else f"{us:.1f}" if us >= 10 else f"{us:.2f}"
+
+
+def rate(value, unit):
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if value >= scale:
+            return f"{value / scale:.2f} {prefix}{unit}"
+    return f"{value:.0f} {unit}"
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+class Machine:
+    """What was measured on one machine: our reports in safe and in trusted mode, and those of peers."""
+
+    def __init__(self, name):
+        self.name = name
+        self.safe, self.trusted, self.peers, self.turns, self.host, self.notes = [], [], [], [], None, ""
+        self.ratios = []   # (case, best peer, its time over ours), of all packages
+
+    def add(self, report):
+        if report.get("kind") == "host":
+            self.host = report
+        elif report.get("kind") == "turns":
+            self.turns.append(report)
+        elif "mode" not in report["context"]:
+            self.peers.append(report)
+        elif report["context"]["mode"] == "trusted":
+            self.trusted.append(report)
+        else:
+            self.safe.append(report)
+
+    def packages(self):
+        return dict.fromkeys(entry["package"] for report in self.safe for entry in report["benchmarks"])
+
+
+def timed(entry):
+    return not entry.get("error_occurred")
+
+
+def ours_by_case(reports, package):
+    """case -> {"cold": entry, "hot": entry}: of the newest report that has it (one without host costs where there is one), and of several variants the
+    one measured first, which is the selected one; floors are no variant."""
+    found = collections.OrderedDict()
+    for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
+        for entry in report["benchmarks"]:
+            if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"].endswith("(trusted)"):
+                continue
+            entry["gap"] = report["context"]["dependent_dispatch_seconds"]
+            places = found.setdefault(entry["case"], {})
+            places.setdefault("cold" if entry["cold"] else "hot", entry)
+    return collections.OrderedDict(sorted(found.items(), key=lambda item: size_order(item[0])))
+
+
+def unsteady(entry):
+    """Whether the clock guard of `wgk bench` used up its retries, so that nothing says that the clocks held during this timing."""
+    return entry.get("clock_retries", 0) >= MAX_RETRIES
+
+
+def samples(entry):
+    return entry["seconds"].get("samples", 0)
+
+
+def figure(entry, with_samples=True):
+    """The median in us, with the number of samples where it is small and a mark where the clock was not steady."""
+    notes = [f"n {samples(entry)}"] if with_samples and samples(entry) < SAMPLES else []
+    notes += ["clock unsteady"] if unsteady(entry) else []
+    return microseconds(entry["seconds"]["median"]) + (f" ({', '.join(notes)})" if notes else "")
+
+
+def floor_entries(reports, package):
+    """case -> its floor kernel's entry, of the newest report that has it."""
+    return {entry["case"]: entry for report in sorted(reports, key=lambda r: r["context"]["date"])
+            for entry in report["benchmarks"] if entry["package"] == package and is_floor(entry["variant"]) and not has_sums(entry["variant"]) and timed(entry)}
+
+
+def moves_more(floor, entry):
+    """Whether a floor moves more bytes than the case must: one in two dispatches reads everything twice."""
+    streams = re.match(r"floor (\d+)r(\d+)w", floor["variant"])
+    twice = (2 * int(streams[1]) + int(streams[2])) / (int(streams[1]) + int(streams[2])) if "in two dispatches" in floor["variant"] else 1
+    return twice * floor.get("bytes", 0) > 1.01 * entry.get("bytes", 0)
+
+
+def untimed_cases(machine, package):
+    """The cases of the package's bench.json that no file of the machine has, by tag."""
+    paths = sorted(CASES.glob(f"{package}/**/bench.json"))
+    have = {entry["case"] for report in machine.safe + machine.trusted for entry in report["benchmarks"] if entry["package"] == package}
+    found = collections.defaultdict(list)
+    for case in (case for path in paths for case in json.loads(path.read_text())["cases"]):
+        if case["name"] not in have:
+            found[", ".join(case.get("tags", [])) or "no tag"].append(case["name"])
+    return found
+
+
+def size_order(case):
+    """Cases of one family together, by size; types last."""
+    return "decode" in case, "prompt" in case, [int(part) for part in re.findall(r"\d+(?=[x_k])", case)], case
+
+
+def peer_entries(machine, package):
+    """(case, data) -> {peer: entry}; of several reports each peer's fastest figure counts. Each entry knows what a launch costs its peer."""
+    found = collections.defaultdict(collections.OrderedDict)
+    for report in machine.peers:
+        for entry in report["benchmarks"]:
+            if entry["package"] != package:
+                continue
+            entry["gap"] = report["context"].get("graph_node_seconds", 0)
+            theirs = found[(entry["case"], "cold" if entry["cold"] else "hot")]
+            known = theirs.get(entry["variant"])
+            if known is None or not timed(known) or (timed(entry) and entry["seconds"]["median"] < known["seconds"]["median"]):
+                theirs[entry["variant"]] = entry
+    return found
+
+
+def is_floor(name):
+    return name.startswith("floor")
+
+
+def has_sums(name):
+    """A floor that also sums up what each workgroup reads before it writes."""
+    return is_floor(name) and "with sums" in name
+
+
+def floor_ratios(machine):
+    """(package, case) -> our time over the floor kernel's, sample by sample in one run."""
+    return {(entry["package"], c["name"]): c["ratio"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
+            for c in report.get("comparisons", []) if is_floor(c["b"]) and not has_sums(c["b"]) and not c["a"].endswith("(trusted)") and c.get("cold", True) for entry in report["benchmarks"] if entry["case"] == c["name"]}
+
+
+def sum_floor_entries(reports, package):
+    """case -> the fastest of its floors with sums, of the newest report that has any."""
+    found = {}
+    for report in sorted(reports, key=lambda r: r["context"]["date"]):
+        here = collections.defaultdict(list)
+        for entry in report["benchmarks"]:
+            if entry["package"] == package and has_sums(entry["variant"]) and entry["cold"] and timed(entry):
+                here[entry["case"]].append(entry)
+        found |= {case: min(entries, key=lambda e: e["seconds"]["median"]) for case, entries in here.items()}
+    return found
