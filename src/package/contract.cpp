@@ -2,10 +2,12 @@
 #include "package/contract.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "json/cursor.h"
+#include "package/manifest_reader.h"
 
 namespace wgk::package {
 namespace {
@@ -69,13 +71,7 @@ Result<jinja::Template> read_message(const Cursor& object) {
   return parsed;
 }
 
-std::vector<std::string> ids_of(const std::vector<ContractRule>& rules) {
-  std::vector<std::string> ids;
-  for (const ContractRule& rule : rules) ids.push_back(rule.id);
-  return ids;
-}
-
-Result<ContractRule> read_rule(const Cursor& cursor, const std::vector<ContractRule>& earlier) {
+Result<ContractRule> read_rule(const Cursor& cursor, const std::set<std::string>& earlier) {
   WGK_TRY(cursor.only({"id", "code", "port", "needs", "when", "require", "message"}));
   WGK_ASSIGN(std::string id, read_text(cursor, "id"));
   WGK_ASSIGN(std::string code, read_code(cursor));
@@ -85,9 +81,9 @@ Result<ContractRule> read_rule(const Cursor& cursor, const std::vector<ContractR
     WGK_ASSIGN(const std::vector<Cursor> items, member->items());
     for (const Cursor& item : items) {
       WGK_ASSIGN(std::string need, item.string());
-      if (!std::ranges::contains(earlier, need, &ContractRule::id))
+      if (!earlier.contains(need))
         return item.fail_unknown("'" + need + "' is not the id of an earlier rule", need,
-                                 ids_of(earlier));
+                                 std::vector<std::string>(earlier.begin(), earlier.end()));
       needs.push_back(std::move(need));
     }
   }
@@ -180,9 +176,8 @@ Status read_texts(const Cursor& cursor, Contract& contract) {
 }
 
 template <class Rule>
-Status add(const Cursor& at, std::vector<Rule>& rules, Rule rule) {
-  if (std::ranges::contains(rules, rule.id, &Rule::id))
-    return at.fail("the id '" + rule.id + "' stands there twice");
+Status add(const Cursor& at, std::set<std::string>& ids, std::vector<Rule>& rules, Rule rule) {
+  if (!ids.insert(rule.id).second) return at.fail("the id '" + rule.id + "' stands there twice");
   rules.push_back(std::move(rule));
   return {};
 }
@@ -211,20 +206,23 @@ Result<Contract> read_contract(const Json& json) {
       {"contract", "description", "ports", "attributes", "variants", "rules", "values"}));
   WGK_ASSIGN(const Cursor version, cursor.require("contract"));
   WGK_TRY(version.integer(1, 1));
+  WGK_TRY(expect_few(cursor, {"ports", "attributes", "variants", "rules", "values"}));
   Contract contract;
   WGK_TRY(read_texts(cursor, contract));
   if (const auto rules = cursor.find("rules")) {
     WGK_ASSIGN(const std::vector<Cursor> items, rules->items());
+    std::set<std::string> ids;
     for (const Cursor& item : items) {
-      WGK_ASSIGN(ContractRule rule, read_rule(item, contract.rules));
-      WGK_TRY(add(item, contract.rules, std::move(rule)));
+      WGK_ASSIGN(ContractRule rule, read_rule(item, ids));
+      WGK_TRY(add(item, ids, contract.rules, std::move(rule)));
     }
   }
   if (const auto values = cursor.find("values")) {
     WGK_ASSIGN(const std::vector<Cursor> items, values->items());
+    std::set<std::string> ids;
     for (const Cursor& item : items) {
       WGK_ASSIGN(ValueRule rule, read_value_rule(item));
-      WGK_TRY(add(item, contract.values, std::move(rule)));
+      WGK_TRY(add(item, ids, contract.values, std::move(rule)));
     }
   }
   return contract;

@@ -3,6 +3,8 @@
 // b.5).
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "json/json.h"
@@ -14,11 +16,6 @@ namespace {
 
 using Record = Json::Object;  // placeholder -> value
 
-const Json* find_value(const Record& record, std::string_view key) {
-  const auto found = std::ranges::find(record, key, &Json::Member::first);
-  return found == record.end() ? nullptr : &found->second;
-}
-
 // The length of a placeholder `{identifier}` at the start of `text`; 0 when there is none.
 std::size_t placeholder_length(std::string_view text) {
   if (!text.starts_with('{')) return 0;
@@ -29,8 +26,9 @@ std::size_t placeholder_length(std::string_view text) {
 
 class Substitution {
  public:
-  Substitution(const Record& values, std::string place)
-      : values_(values), place_(std::move(place)) {}
+  Substitution(const Record& values, std::string place) : place_(std::move(place)) {
+    for (const auto& [name, value] : values) values_.emplace(name, &value);
+  }
 
   Result<Json> variant(const Json& source) {
     WGK_ASSIGN(std::optional<Json> result, any(source));
@@ -51,7 +49,13 @@ class Substitution {
   // The value that a text which is nothing but one placeholder stands for.
   const Json* whole(std::string_view text) const {
     if (text.empty() || placeholder_length(text) != text.size()) return nullptr;
-    return find_value(values_, text.substr(1, text.size() - 2));
+    return value_of(text);
+  }
+
+  // The value of a placeholder, braces included; null: it has none.
+  const Json* value_of(std::string_view placeholder) const {
+    const auto found = values_.find(placeholder.substr(1, placeholder.size() - 2));
+    return found == values_.end() ? nullptr : found->second;
   }
 
   Result<std::optional<Json>> string(const std::string& text) {
@@ -78,7 +82,7 @@ class Substitution {
       rest.remove_prefix(brace);
       if (rest.empty()) return out;
       const std::size_t length = placeholder_length(rest);
-      const Json* value = length == 0 ? nullptr : find_value(values_, rest.substr(1, length - 2));
+      const Json* value = length == 0 ? nullptr : value_of(rest.substr(0, length));
       if (value == nullptr) {
         const std::size_t step = length == 0 ? 1 : length;
         out += rest.substr(0, step);
@@ -160,7 +164,7 @@ class Substitution {
     return failure(kManifestError, place_ + ": " + std::move(message));
   }
 
-  const Record& values_;
+  std::map<std::string_view, const Json*> values_;
   std::string place_;
   std::vector<const std::string*> path_;  // keys on the way; null for the element of a list
 };
@@ -186,6 +190,7 @@ Result<std::vector<Record>> read_cases(const Cursor& family) {
   for (const Cursor& item : items) {
     WGK_TRY(expect_object(item));
     if (item.value().if_object()->empty()) return item.fail("a case needs at least one value");
+    WGK_TRY(expect_few(item));
     WGK_TRY(check_family_keys(item));
     records.push_back(*item.value().if_object());
   }
@@ -195,34 +200,37 @@ Result<std::vector<Record>> read_cases(const Cursor& family) {
 struct Axis {
   std::string name;
   std::vector<std::string> keys;  // of its entries
+  std::set<std::string> known;    // the same keys
   std::vector<Record> values;
 };
 using Cell = std::array<std::string, 2>;
 
+std::unexpected<Error> too_many_variants(const Cursor& item, const ManifestLimits& limits) {
+  return failure("limit/count",
+                 item.path() + ": more than " + std::to_string(limits.max_variants) + " variants");
+}
+
 Result<Axis> read_axis(const std::string& name, const Cursor& list,
                        const std::vector<std::string>& names,
-                       std::vector<std::pair<std::string, std::string>>& owners) {
+                       std::map<std::string, std::string>& owners, const ManifestLimits& limits) {
   if (!is_identifier(name)) return list.fail("the axis name '" + name + "' is not an identifier");
   WGK_ASSIGN(const std::vector<Cursor> items, non_empty_items(list, "records"));
-  Axis axis{name, {}, {}};
+  if (items.size() > limits.max_variants) return too_many_variants(list, limits);
+  Axis axis{name, {}, {}, {}};
   for (const Cursor& item : items) {
     WGK_TRY(expect_object(item));
+    WGK_TRY(expect_few(item));
     WGK_ASSIGN(const Cursor key, item.require("$key"));
     WGK_ASSIGN(std::string text, key.string());
     if (!is_identifier(text)) return key.fail("'" + text + "' is not an identifier");
-    if (std::ranges::contains(axis.keys, text))
-      return key.fail("'" + text + "' stands in the axis twice");
+    if (!axis.known.insert(text).second) return key.fail("'" + text + "' stands in the axis twice");
     axis.keys.push_back(std::move(text));
     Record& values = axis.values.emplace_back();
     for (const auto& [value_name, value] : *item.value().if_object()) {
       if (value_name == "$key") continue;
       if (std::ranges::contains(names, value_name))
         return item.fail("the value '" + value_name + "' has the name of an axis");
-      const auto owner =
-          std::ranges::find(owners, value_name, &std::pair<std::string, std::string>::first);
-      if (owner == owners.end()) {
-        owners.emplace_back(value_name, name);
-      } else if (owner->second != name) {
+      if (owners.emplace(value_name, name).first->second != name) {
         return item.fail("the value '" + value_name + "' belongs to both axes");
       }
       if (!is_identifier(value_name)) return item.fail("'" + value_name + "' is not an identifier");
@@ -238,7 +246,7 @@ Result<Cell> read_selector(const Cursor& record, const std::vector<Axis>& axes) 
   for (std::size_t i = 0; i < 2; ++i) {
     WGK_ASSIGN(const Cursor key, record.require(axes[i].name));
     WGK_ASSIGN(cell[i], key.string());
-    if (!std::ranges::contains(axes[i].keys, cell[i]))
+    if (!axes[i].known.contains(cell[i]))
       return key.fail_unknown("'" + cell[i] + "' is not a key of axis '" + axes[i].name + "'",
                               cell[i], axes[i].keys);
   }
@@ -247,8 +255,8 @@ Result<Cell> read_selector(const Cursor& record, const std::vector<Axis>& axes) 
 
 std::string cell_text(const Cell& cell) { return "('" + cell[0] + "', '" + cell[1] + "')"; }
 
-Result<std::vector<Cell>> read_excluded(const Cursor& family, const std::vector<Axis>& axes) {
-  std::vector<Cell> excluded;
+Result<std::set<Cell>> read_excluded(const Cursor& family, const std::vector<Axis>& axes) {
+  std::set<Cell> excluded;
   const std::optional<Cursor> member = family.find("exclude");
   if (!member) return excluded;
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
@@ -256,51 +264,76 @@ Result<std::vector<Cell>> read_excluded(const Cursor& family, const std::vector<
     WGK_ASSIGN(const Cell cell, read_selector(item, axes));
     if (item.value().if_object()->size() != 2)
       return item.fail("must name the two axes and nothing else");
-    if (std::ranges::contains(excluded, cell))
+    if (!excluded.insert(cell).second)
       return item.fail("the cell " + cell_text(cell) + " is excluded twice");
-    excluded.push_back(cell);
   }
   return excluded;
 }
 
+// Names of `more` take its values, whether `record` has them or not.
 void put(Record& record, const Record& more) {
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < record.size(); ++i) places.emplace(record[i].first, i);
+  Record added;
   for (const auto& [key, value] : more) {
-    const auto found = std::ranges::find(record, key, &Json::Member::first);
-    if (found == record.end()) {
-      record.emplace_back(key, value);
+    const auto found = places.find(key);
+    if (found == places.end()) {
+      added.emplace_back(key, value);
     } else {
-      found->second = value;
+      record[found->second].second = value;
     }
   }
+  record.insert(record.end(), std::make_move_iterator(added.begin()),
+                std::make_move_iterator(added.end()));
 }
 
-Result<std::vector<std::pair<Cell, Record>>> read_overrides(const Cursor& family,
-                                                            const std::vector<Axis>& axes,
-                                                            const std::vector<Cell>& excluded) {
-  std::vector<std::pair<Cell, Record>> overrides;
+Result<std::map<Cell, Record>> read_overrides(const Cursor& family, const std::vector<Axis>& axes,
+                                              const std::set<Cell>& excluded) {
+  std::map<Cell, Record> overrides;
   const std::optional<Cursor> member = family.find("cases");
   if (!member) return overrides;
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   for (const Cursor& item : items) {
     WGK_ASSIGN(const Cell cell, read_selector(item, axes));
-    if (std::ranges::contains(overrides, cell, &std::pair<Cell, Record>::first)) {
+    if (overrides.contains(cell)) {
       return item.fail("the cell " + cell_text(cell) + " is overridden twice");
     }
-    if (std::ranges::contains(excluded, cell))
-      return item.fail("the cell " + cell_text(cell) + " is excluded");
+    if (excluded.contains(cell)) return item.fail("the cell " + cell_text(cell) + " is excluded");
+    WGK_TRY(expect_few(item));
     WGK_TRY(check_family_keys(item));
     Record values;
     for (const auto& [key, value] : *item.value().if_object()) {
       if (key != axes[0].name && key != axes[1].name) values.emplace_back(key, value);
     }
-    overrides.emplace_back(cell, std::move(values));
+    overrides.emplace(cell, std::move(values));
   }
   return overrides;
 }
 
-std::unexpected<Error> too_many_variants(const Cursor& item, const ManifestLimits& limits) {
-  return failure("limit/count",
-                 item.path() + ": more than " + std::to_string(limits.max_variants) + " variants");
+std::size_t bytes_of(const Record& record);
+
+// About the memory of a value, in bytes.
+std::size_t bytes_of(const Json& json) {
+  std::size_t bytes = sizeof(Json);
+  if (const std::string* text = json.if_string()) bytes += text->size();
+  if (const Json::Array* items = json.if_array()) {
+    for (const Json& item : *items) bytes += bytes_of(item);
+  }
+  if (const Json::Object* members = json.if_object()) bytes += bytes_of(*members);
+  return bytes;
+}
+
+std::size_t bytes_of(const Record& record) {
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : record)
+    bytes += sizeof(std::string) + key.size() + bytes_of(value);
+  return bytes;
+}
+
+Status check_bytes(const std::string& path, std::size_t bytes, const ManifestLimits& limits) {
+  if (bytes <= limits.max_expanded_bytes) return {};
+  return failure("package/json", path + ": the variants of families take more than " +
+                                     std::to_string(limits.max_expanded_bytes) + " bytes");
 }
 
 Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table,
@@ -310,25 +343,31 @@ Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table
   if (members.size() != 2)
     return table.fail("must have exactly two axes, got " + std::to_string(members.size()));
   const std::vector<std::string> names = {members[0].first, members[1].first};
-  std::vector<std::pair<std::string, std::string>> owners;  // value name -> axis
+  std::map<std::string, std::string> owners;  // value name -> axis
   std::vector<Axis> axes;
   for (const auto& [name, list] : members) {
-    WGK_ASSIGN(Axis axis, read_axis(name, list, names, owners));
+    WGK_ASSIGN(Axis axis, read_axis(name, list, names, owners, limits));
     axes.push_back(std::move(axis));
   }
-  WGK_ASSIGN(const std::vector<Cell> excluded, read_excluded(family, axes));
+  WGK_ASSIGN(const std::set<Cell> excluded, read_excluded(family, axes));
   WGK_ASSIGN(const auto overrides, read_overrides(family, axes, excluded));
+  std::vector<std::size_t> sizes;  // of the second axis' records
+  for (const Record& record : axes[1].values) sizes.push_back(bytes_of(record));
+  std::size_t bytes = 0;
   std::vector<Record> cells;
   for (std::size_t i = 0; i < axes[0].keys.size(); ++i) {
+    const std::size_t first = bytes_of(axes[0].values[i]);
     for (std::size_t j = 0; j < axes[1].keys.size(); ++j) {
       const Cell cell = {axes[0].keys[i], axes[1].keys[j]};
-      if (std::ranges::contains(excluded, cell)) continue;
-      Record record = axes[0].values[i];
-      put(record, axes[1].values[j]);
-      const auto found = std::ranges::find(overrides, cell, &std::pair<Cell, Record>::first);
-      if (found != overrides.end()) put(record, found->second);
+      if (excluded.contains(cell)) continue;
       // Each cell is at least one variant; a few keys can make very many cells.
       if (cells.size() == limits.max_variants) return too_many_variants(family, limits);
+      bytes += first + sizes[j];
+      WGK_TRY(check_bytes(family.path(), bytes, limits));
+      Record record = axes[0].values[i];
+      put(record, axes[1].values[j]);
+      const auto found = overrides.find(cell);
+      if (found != overrides.end()) put(record, found->second);
       cells.push_back(std::move(record));
     }
   }
@@ -340,20 +379,6 @@ Status check_room(const Cursor& item, const std::vector<ExpandedVariant>& varian
                   const ManifestLimits& limits) {
   if (variants.size() < limits.max_variants) return {};
   return too_many_variants(item, limits);
-}
-
-// About the memory of a value, in bytes.
-std::size_t bytes_of(const Json& json) {
-  std::size_t bytes = sizeof(Json);
-  if (const std::string* text = json.if_string()) bytes += text->size();
-  if (const Json::Array* items = json.if_array()) {
-    for (const Json& item : *items) bytes += bytes_of(item);
-  }
-  if (const Json::Object* members = json.if_object()) {
-    for (const auto& [key, value] : *members)
-      bytes += sizeof(std::string) + key.size() + bytes_of(value);
-  }
-  return bytes;
 }
 
 Status expand_family(const Cursor& family, const ManifestLimits& limits, std::size_t& bytes,
@@ -372,10 +397,7 @@ Status expand_family(const Cursor& family, const ManifestLimits& limits, std::si
       const std::string path = item.path() + " (case " + std::to_string(i) + ")";
       WGK_ASSIGN(Json variant, Substitution(records[i], path).variant(item.value()));
       bytes += bytes_of(variant);
-      if (bytes > limits.max_expanded_bytes) {
-        return failure("package/json", path + ": the variants of families take more than " +
-                                           std::to_string(limits.max_expanded_bytes) + " bytes");
-      }
+      WGK_TRY(check_bytes(path, bytes, limits));
       out.push_back({path, std::move(variant)});
     }
   }

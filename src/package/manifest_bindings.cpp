@@ -2,6 +2,7 @@
 // Binding entries: shared ones under a handle, and those of a pass (format.md b.6).
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "package/manifest_reader.h"
 #include "package/names.h"
@@ -48,9 +49,10 @@ Result<std::vector<Field>> read_fields(const Cursor& entry, expr::Parses& parses
   }
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   std::vector<Field> fields;
+  std::set<std::string> names;
   for (const Cursor& item : items) {
     WGK_ASSIGN(Field field, read_field(item, parses));
-    if (std::ranges::contains(fields, field.name, &Field::name))
+    if (!names.insert(field.name).second)
       return item.fail("the field '" + field.name + "' stands there twice");
     fields.push_back(std::move(field));
   }

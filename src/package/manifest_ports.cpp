@@ -140,6 +140,7 @@ Status read_constraint(const Cursor& cursor, Attribute& attribute) {
   }
   WGK_ASSIGN(const std::vector<Cursor> items, values->items());
   if (items.empty()) return values->fail("must not be empty");
+  WGK_TRY(expect_few(*values));
   std::vector<Json>& list = attribute.values.emplace();
   for (const Cursor& item : items) {
     if (!is_scalar(item.value())) return item.fail_value("must be a scalar");

@@ -56,6 +56,7 @@ Result<std::string> text_member(const Cursor& object, std::string_view key, bool
 Result<bool> flag_member(const Cursor& object, std::string_view key, bool otherwise);
 Status expect_object(const Cursor& value);
 // Maps and lists that are searched from front to back have 4,096 entries at most ("limit/count").
+Status expect_few(const Cursor& entries);
 Status expect_few(const Cursor& owner, std::initializer_list<std::string_view> keys);
 
 // manifest_ports.cpp

@@ -220,6 +220,46 @@ TEST(Manifest, MapsHaveALimit) {
   EXPECT_TRUE(contains(error_of(manifest("", "\"derive\": " + entries(4097, "1"))), "limit/count"));
 }
 
+// What a hostile manifest could make long is bounded or found without looking at everything before.
+TEST(Manifest, ListsOfFamiliesHaveALimit) {
+  const auto members = [](int count, const std::string& first) {
+    std::string text = first;
+    for (int i = 0; i < count; ++i)
+      text += (text.empty() ? "\"v" : ", \"v") + std::to_string(i) + "\": 1";
+    return "{" + text + "}";
+  };
+  const auto family = [](const std::string& text) {
+    Json json = manifest("");
+    Json one = parse("{" + text + R"(, "variants": [{"passes": []}]})");
+    one.set("variants", *json.find("variants"));
+    json.set("variants", Json(Json::Array{one}));
+    return error_of(json);
+  };
+  EXPECT_EQ(family("\"cases\": [" + members(4096, "") + "]"), "");
+  EXPECT_TRUE(contains(family("\"cases\": [" + members(4097, "") + "]"), "limit/count"));
+  const auto axes = [&](const std::string& records) {
+    return family(R"("axes": {"A": [)" + records + R"(], "B": [{"$key": "k"}]})");
+  };
+  EXPECT_TRUE(contains(axes(members(4096, R"("$key": "k")")), "limit/count"));
+  std::string keys;
+  for (int i = 0; i < 4097; ++i)
+    keys += std::string(i == 0 ? "" : ", ") + R"({"$key": "k)" + std::to_string(i) + "\"}";
+  EXPECT_TRUE(contains(axes(keys), "more than 4096 variants"));
+  // The cells of a table hold copies: two keys and one long text make a hundred megabytes here.
+  std::string many;
+  for (int i = 0; i < 100; ++i)
+    many += std::string(i == 0 ? "" : ", ") + R"({"$key": "k)" + std::to_string(i) + "\"}";
+  EXPECT_TRUE(contains(family(R"("axes": {"A": [{"$key": "k", "long": ")" +
+                              std::string(1 << 20, 'x') + R"("}], "B": [)" + many + "]}"),
+                       "package/json"));
+  std::string numbers = "0";
+  for (int i = 1; i < 4097; ++i) numbers += ", " + std::to_string(i);
+  EXPECT_TRUE(contains(
+      error_of(manifest(R"(, "attributes": {"a": {}}, "attributeConstraints": {"a": {"values": [)" +
+                        numbers + "]}}")),
+      "limit/count"));
+}
+
 TEST(Manifest, KeepsItsLimits) {
   const std::string passes =
       R"("passes": [{"shader": "s.wgsl", "bindings": ["x", "y"], "dispatch": {"x": 1}},

@@ -96,19 +96,19 @@ Status expect_object(const Cursor& value) {
   return value.fail_value("must be an object");
 }
 
-Status expect_few(const Cursor& owner, std::initializer_list<std::string_view> keys) {
+Status expect_few(const Cursor& entries) {
   constexpr std::size_t kMost = 4096;
+  const Json::Object* object = entries.value().if_object();
+  const Json::Array* list = entries.value().if_array();
+  const std::size_t count = object != nullptr ? object->size() : list != nullptr ? list->size() : 0;
+  if (count <= kMost) return {};
+  return failure("limit/count", entries.path() + ": has " + std::to_string(count) +
+                                    " entries; the limit is " + std::to_string(kMost));
+}
+
+Status expect_few(const Cursor& owner, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    const std::optional<Cursor> member = owner.find(key);
-    if (!member) continue;
-    const Json::Object* object = member->value().if_object();
-    const Json::Array* list = member->value().if_array();
-    const std::size_t count = object != nullptr ? object->size()
-                              : list != nullptr ? list->size()
-                                                : 0;
-    if (count > kMost)
-      return failure("limit/count", member->path() + ": has " + std::to_string(count) +
-                                        " entries; the limit is " + std::to_string(kMost));
+    if (const std::optional<Cursor> member = owner.find(key)) WGK_TRY(expect_few(*member));
   }
   return {};
 }
