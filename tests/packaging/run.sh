@@ -89,6 +89,9 @@ dump() {
 if [ "${2:-}" = --rebaseline ]; then
   dump "$library" >"$baseline"
 else
+  # A function that the baseline lacks could be changed or removed unseen.
+  sed -n "s/.*<elf-symbol name='\(wgk_[a-z_0-9]*\)'.*/\1/p" "$baseline" | sort -u >"$work/in_baseline"
+  diff "$work/declared" "$work/in_baseline" || { echo "declared and baseline differ: added functions belong into it (--rebaseline)" && exit 1; }
   dump "$library" >"$work/now.abi"
   # Additions are fine; anything removed or changed is not.
   abidiff --no-added-syms "$baseline" "$work/now.abi"
