@@ -18,8 +18,8 @@ std::string_view name(Mode mode);  // "safe" or "trusted"
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
 // Gets what happens inside: device creation, shader compilation, timing, the WebGPU library's own
-// messages. Called from any thread that uses the runtime, one call at a time. Nothing is ever
-// printed.
+// messages. Called from any thread that uses the runtime, one call at a time, no lock held: what
+// it does with the runtime itself is not logged. Nothing is ever printed.
 using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 
 // One way to reach one GPU.

@@ -29,22 +29,25 @@ Status wait(wgk_future& future, std::optional<std::chrono::nanoseconds> timeout)
         auto result = pending.wait(timeout);
         if (!result) return std::unexpected(std::move(result.error()));
         if constexpr (!std::is_void_v<typename decltype(result)::value_type>)
-          future.result = std::move(*result);
+          future.place->put(std::move(*result));
         return {};
       },
       future.pending);
 }
 
+template <class T>
+Result<T> take(wgk_future& future) {
+  std::optional<T> value = future.place->take<T>();
+  if (!value)
+    return failure("usage/future", "the future has no result of this kind, or it was taken",
+                   "wait for it first");
+  return std::move(*value);
+}
+
 template <class T, class H>
 Status take(wgk_future* future, H** to) {
   if (auto status = check(future, to); !status) return status;
-  T* value = std::get_if<T>(&future->result);
-  if (value == nullptr)
-    return failure("usage/future", "the future has no result of this kind, or it was taken",
-                   "wait for it first");
-  *to = new H{std::move(*value)};
-  future->result = std::monostate();
-  return {};
+  return give_handle(take<T>(*future), to);
 }
 
 }  // namespace
@@ -262,16 +265,15 @@ wgk_status wgk_future_then(wgk_future* future, wgk_future_callback callback, voi
         future->pending);
     if (!waiting)
       return failure("usage/future", "the future has its result, was cancelled or has a callback");
-    if (!future->alive) future->alive = std::make_shared<char>();
     std::visit(
         [&](auto& pending) {
-          pending.then([future, alive = std::weak_ptr(future->alive), callback, user](auto result) {
+          pending.then([place = std::weak_ptr(future->place), callback, user](auto result) {
             wgk_error* failed = nullptr;
             wgk_status status = WGK_OK;
             if (!result) {
               status = report(result.error(), &failed);
             } else if constexpr (!std::is_void_v<typename decltype(result)::value_type>) {
-              if (!alive.expired()) future->result = std::move(*result);
+              if (const auto to = place.lock()) to->put(std::move(*result));
             }
             callback(status, failed, user);
           });
@@ -300,12 +302,9 @@ wgk_status wgk_future_take_prepared(wgk_future* future, wgk_prepared** prepared,
 wgk_status wgk_future_take_count(wgk_future* future, size_t* count, wgk_error** error) {
   return guarded(error, [&]() -> Status {
     if (auto status = check(future, count); !status) return status;
-    const std::size_t* value = std::get_if<std::size_t>(&future->result);
-    if (value == nullptr)
-      return failure("usage/future", "the future has no result of this kind, or it was taken",
-                     "wait for it first");
+    auto value = take<std::size_t>(*future);
+    if (!value) return std::unexpected(std::move(value.error()));
     *count = *value;
-    future->result = std::monostate();
     return {};
   });
 }

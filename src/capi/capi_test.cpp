@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <webgpu/webgpu.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -310,6 +313,44 @@ TEST_F(CApi, FuturesMayBeFreedAtAnyTime) {
   EXPECT_EQ(wgk_future_then(future, hear, nullptr, errors.at()), WGK_ERROR_USAGE);
   EXPECT_EQ(wgk_future_then(future, nullptr, nullptr, errors.at()), WGK_ERROR_USAGE);
   wgk_future_free(future);
+}
+
+// One thread polls while another asks, takes and frees.
+TEST_F(CApi, FuturesMayBeFreedWhileAnotherThreadPolls) {
+  wgk_call_options options = WGK_CALL_OPTIONS_INIT;
+  options.read_back = true;
+  const wgk_future_callback hear = [](wgk_status, wgk_error* error, void* calls) {
+    wgk_error_free(error);
+    ++*static_cast<std::atomic<int>*>(calls);
+  };
+  std::atomic<int> calls = 0;
+  std::atomic<bool> over = false;
+  std::thread poller([&] {
+    while (!over) wgk_runtime_poll(runtime);
+  });
+  constexpr int kRuns = 150;
+  int taken = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    wgk_future* future = nullptr;
+    ASSERT_EQ(wgk_kernel_start(norm, inputs, 3, &options, &future, errors.at()), WGK_OK);
+    ASSERT_EQ(wgk_future_then(future, hear, &calls, errors.at()), WGK_OK) << errors.text();
+    wgk_result* result = nullptr;
+    if (i % 2 == 0) {
+      while (wgk_future_take_result(future, &result, errors.at()) != WGK_OK)
+        std::this_thread::yield();
+      ++taken;
+      wgk_result_free(result);
+    } else {
+      for (int pause = 0; pause < i; ++pause) std::this_thread::yield();
+    }
+    wgk_future_free(future);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (calls < kRuns && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  over = true;
+  poller.join();
+  EXPECT_EQ(calls, kRuns);
+  EXPECT_EQ(taken, kRuns / 2);
 }
 
 TEST_F(CApi, FreeingARuntimeCallsWhoStillWaits) {

@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <span>
@@ -60,9 +61,26 @@ struct wgk_future {
   using Pending = std::variant<wgk::Future<wgk::CallResult>, wgk::Future<wgk::Prepared>,
                                wgk::Future<std::size_t>, wgk::Future<void>, wgk::Submission>;
   Pending pending;
-  // After the wait.
-  std::variant<std::monostate, wgk::CallResult, wgk::Prepared, std::size_t> result = {};
-  std::shared_ptr<void> alive = {};  // for callbacks that come after it was freed
+  // After the wait or the callback, which may come on another thread or after it was freed.
+  struct Place {
+    std::mutex mutex;
+    std::variant<std::monostate, wgk::CallResult, wgk::Prepared, std::size_t> result;
+    void put(auto value) {
+      const std::lock_guard lock(mutex);
+      result = std::move(value);
+    }
+    // Takes a value of this kind out, once.
+    template <class T>
+    std::optional<T> take() {
+      const std::lock_guard lock(mutex);
+      T* const value = std::get_if<T>(&result);
+      if (value == nullptr) return std::nullopt;
+      std::optional<T> taken(std::move(*value));
+      result = std::monostate();
+      return taken;
+    }
+  };
+  std::shared_ptr<Place> place = std::make_shared<Place>();
 };
 
 namespace wgk::capi {

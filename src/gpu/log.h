@@ -3,8 +3,11 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "wgk/device.h"
 
@@ -16,21 +19,34 @@ class Log {
 
   // Whether anybody listens: texts are only made if so.
   bool on() const { return static_cast<bool>(sink_); }
-  // What a sink does with the runtime is not logged: it would wait for itself.
+  // One message at a time and no lock around the sink: what others write meanwhile is passed on by
+  // the thread that is in it. What a sink does with its own runtime is not logged.
   void write(LogLevel level, std::string_view message) const {
-    thread_local bool inside = false;
-    if (!sink_ || inside) return;
-    const std::lock_guard lock(mutex_);
-    struct Inside {
-      Inside() { inside = true; }
-      ~Inside() { inside = false; }
-    } const now;
+    if (!sink_) return;
+    std::unique_lock lock(mutex_);
+    if (writer_ == std::this_thread::get_id()) return;
+    if (writer_ != std::thread::id()) {
+      waiting_.emplace_back(level, message);
+      return;
+    }
+    writer_ = std::this_thread::get_id();
+    lock.unlock();
     sink_(level, message);
+    lock.lock();
+    while (!waiting_.empty()) {
+      const auto messages = std::exchange(waiting_, {});
+      lock.unlock();
+      for (const auto& [kind, text] : messages) sink_(kind, text);
+      lock.lock();
+    }
+    writer_ = std::thread::id();
   }
 
  private:
   LogSink sink_;
   mutable std::mutex mutex_;
+  mutable std::thread::id writer_;  // who is in the sink
+  mutable std::vector<std::pair<LogLevel, std::string>> waiting_;
 };
 
 }  // namespace wgk::gpu

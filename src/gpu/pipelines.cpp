@@ -77,6 +77,7 @@ struct Pipelines::Entry {
   WGPUFuture future = {};
   std::chrono::steady_clock::time_point started;
   std::optional<Result<PipelineRef>> result;
+  std::string said;  // for the log, once the mutex is free
 
   bool same(const PlanPass& pass, std::span<const BindingType> pass_types) const {
     return entry_point == pass.entry_point && std::ranges::equal(types, pass_types) &&
@@ -141,9 +142,11 @@ Result<std::vector<PipelineRef>> Pipelines::get(std::span<const PlanPass* const>
 
 Result<bool> Pipelines::Pending::ready() {
   for (const std::shared_ptr<Entry>& entry : entries_) {
-    const std::unique_lock lock(entry->mutex, std::try_to_lock);
+    std::unique_lock lock(entry->mutex, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     if (owner_->advance(entry, std::chrono::nanoseconds(0)) == nullptr) return false;
+    lock.unlock();
+    owner_->tell(*entry);
   }
   return true;
 }
@@ -153,9 +156,11 @@ Result<std::vector<PipelineRef>> Pipelines::Pending::get(
   std::vector<PipelineRef> pipelines;
   const Deadline deadline(timeout);
   for (const std::shared_ptr<Entry>& entry : entries_) {
-    const auto lock = deadline.lock(entry->mutex);
+    auto lock = deadline.lock(entry->mutex);
     const Result<PipelineRef>* result =
         lock.owns_lock() ? owner_->advance(entry, deadline.left()) : nullptr;
+    if (lock.owns_lock()) lock.unlock();
+    owner_->tell(*entry);
     if (result == nullptr)
       return failure("usage/not-ready",
                      std::format("pipeline '{}' is not built yet", entry->label));
@@ -272,10 +277,9 @@ void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef>
   const std::chrono::duration<double, std::milli> spent =
       std::chrono::steady_clock::now() - entry->started;
   if (device_->log().on()) {
-    device_->log().write(
-        result ? LogLevel::kInfo : LogLevel::kError,
+    entry->said =
         result ? std::format("compiled '{}' in {:.2f} ms", entry->label, spent.count())
-               : std::format("'{}' did not compile: {}", entry->label, result.error().message));
+               : std::format("'{}' did not compile: {}", entry->label, result.error().message);
   }
   entry->module.reset();
   const std::lock_guard lock(mutex_);
@@ -287,6 +291,18 @@ void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef>
     std::erase(entries_[entry->key], entry);  // the next caller tries again
   }
   entry->result = std::move(result);
+}
+
+// A sink may ask for the same pipeline: no lock is held. Where another thread has it, that one
+// tells.
+void Pipelines::tell(Entry& entry) {
+  if (!device_->log().on()) return;
+  std::unique_lock lock(entry.mutex, std::try_to_lock);
+  if (!lock || entry.said.empty()) return;
+  const std::string said = std::exchange(entry.said, {});
+  const LogLevel level = *entry.result ? LogLevel::kInfo : LogLevel::kError;
+  lock.unlock();
+  device_->log().write(level, said);
 }
 
 void Pipelines::clear() {

@@ -72,6 +72,7 @@ class Pipelines : public std::enable_shared_from_this<Pipelines> {
   const Result<PipelineRef>* advance(const std::shared_ptr<Entry>& entry,
                                      std::optional<std::chrono::nanoseconds> timeout);
   void publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef> result);
+  void tell(Entry& entry);
 
   std::shared_ptr<Device> device_;
   mutable std::mutex mutex_;

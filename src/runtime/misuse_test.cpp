@@ -3,12 +3,16 @@
 // error comes back or it works; nothing crashes, leaks or waits for itself.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <format>
 #include <functional>
+#include <future>
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -366,6 +370,61 @@ TEST_F(Misuse, ALogSinkMayCall) {
   const Kernel kernel = *runtime->load(scale_package());
   EXPECT_TRUE(kernel.call(inputs(), by(2)));
   EXPECT_GT(heard, 1) << "the device and a pipeline";
+}
+
+// No lock is held around a sink: one that waits for a thread that logs would wait for ever.
+TEST_F(Misuse, ALogSinkMayWaitForAThreadThatLogs) {
+  std::vector<std::string> heard;
+  std::optional<Runtime> runtime;
+  std::future<bool> other;
+  RuntimeOptions options;
+  options.log = [&](LogLevel, std::string_view message) {
+    heard.emplace_back(message);
+    if (!runtime || other.valid()) return;
+    other = std::async(std::launch::async, [&] {
+      const Kernel kernel = *runtime->load(scale_package("// of another thread\n"));
+      return kernel.call(inputs(), by(2)).has_value();
+    });
+    EXPECT_EQ(other.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  };
+  runtime = make(options);
+  const std::size_t before = heard.size();
+  EXPECT_TRUE(runtime->load(scale_package())->call(inputs(), by(2)));
+  EXPECT_TRUE(other.get());
+  EXPECT_GE(heard.size(), before + 2) << "the other thread's pipeline is not forgotten";
+}
+
+// Eight threads, each in its turn inside the sink, which calls the runtime.
+TEST_F(Misuse, LogSinksOfManyThreadsMayCall) {
+  std::optional<Runtime> runtime;
+  std::atomic<int> inside = 0, heard = 0, wrong = 0;
+  RuntimeOptions options;
+  options.log = [&](LogLevel, std::string_view) {
+    if (++inside != 1) ++wrong;
+    const int number = ++heard;
+    if (runtime) {
+      for (const std::string& text : {std::format("// sink {}\n", number), std::string("// all\n")})
+        if (!runtime->load(scale_package(text))->call(inputs(), by(2))) ++wrong;
+    }
+    --inside;
+  };
+  runtime = make(options);
+  const Kernel kernel = *runtime->load(scale_package("// all\n"));
+  EXPECT_TRUE(kernel.call(inputs(), by(2))) << "the sink asks for what the message is about";
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 4; ++i) {
+          const Kernel kernel =
+              *runtime->load(scale_package(std::format("// thread {}, {}\n", t, i)));
+          if (!kernel.call(inputs(), by(2))) ++wrong;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(heard, 33) << "every pipeline, and the device";
 }
 
 }  // namespace

@@ -64,10 +64,14 @@ Status PlanEntry::start() {
 }
 
 Result<bool> PlanEntry::ready() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  if (prepared_) return true;
-  return pending_ ? pending_->ready() : Result<bool>(true);
+  std::optional<gpu::Pipelines::Pending> pending;
+  {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    if (prepared_) return true;
+    pending = pending_;
+  }
+  return pending ? pending->ready() : Result<bool>(true);
 }
 
 // Waits without the lock: start() and ready() never wait, whatever other threads do.

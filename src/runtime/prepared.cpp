@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <atomic>
 #include <format>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "gpu/transfer.h"
@@ -296,11 +298,13 @@ Result<CallResult> Bound::run_and_read() const {
 struct Submission::Impl {
   RuntimeRef runtime;
   std::shared_ptr<gpu::Device> device;
-  std::shared_ptr<gpu::QueueDone> done;  // made when somebody asks
   std::atomic<bool> cancelled = false;
+  std::once_flag asked;
+  std::optional<gpu::QueueDone> done;  // made when somebody asks
+  std::mutex mutex;                    // one thread at a time looks or waits
 
   gpu::QueueDone& ask() {
-    if (!done) done = std::make_shared<gpu::QueueDone>(device);
+    std::call_once(asked, [this] { done.emplace(device); });
     return *done;
   }
   std::unexpected<Error> refuse() const {
@@ -319,13 +323,20 @@ Result<Submission> Bound::run() const {
 Result<bool> Submission::ready() {
   if (!impl_) return true;
   if (impl_->cancelled) return impl_->refuse();
-  return impl_->ask().ready();
+  gpu::QueueDone& done = impl_->ask();
+  const std::unique_lock lock(impl_->mutex, std::try_to_lock);
+  if (!lock) return false;  // another thread waits for it
+  return done.ready();
 }
 
 Status Submission::wait(std::optional<std::chrono::nanoseconds> timeout) {
   if (!impl_) return {};
   if (impl_->cancelled) return impl_->refuse();
-  return impl_->ask().wait(timeout);
+  gpu::QueueDone& done = impl_->ask();
+  const gpu::Deadline deadline(timeout);
+  const auto lock = deadline.lock(impl_->mutex);
+  if (!lock) return failure("usage/not-ready", "another thread waits for this call");
+  return done.wait(deadline.left());
 }
 
 void Submission::then(std::function<void(Status)> callback) {
@@ -336,9 +347,13 @@ void Submission::then(std::function<void(Status)> callback) {
       callback(impl->refuse());
       return true;
     }
+    std::unique_lock lock(impl->mutex, std::try_to_lock);
+    if (!lock) return false;  // another thread waits for it
     const auto ready = impl->done->ready();
     if (ready && !*ready) return false;
-    callback(ready ? impl->done->wait() : Status(std::unexpected(ready.error())));
+    Status status = ready ? impl->done->wait() : Status(std::unexpected(ready.error()));
+    lock.unlock();
+    callback(std::move(status));
     return true;
   });
 }

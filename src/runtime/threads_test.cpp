@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <format>
 #include <string>
 #include <thread>
@@ -183,6 +184,39 @@ TEST_F(Threads, EightMakeFiveHundredMixedCallsEach) {
   EXPECT_EQ(done, 4000);
   EXPECT_EQ(wrong, 0);
   EXPECT_FALSE(runtime.lost());
+}
+
+// One thread polls while the owner of a submission asks and waits.
+TEST_F(Threads, APollerAndAnOwnerShareASubmission) {
+  const Runtime& runtime = shared_runtime();
+  const Kernel scale = *runtime.load(scale_package());
+  const Prepared prepared =
+      *scale.prepare({.inputs = {{.name = "x", .shape = {kCount}}}, .args = {{"factor", 2}}});
+  const Bound bound = *prepared.bind({{"x", *runtime.upload(HostTensor(numbers(kCount), {kCount}))},
+                                      prepared.make_outputs()->at(0)});
+  std::atomic<int> told = 0, wrong = 0;
+  std::atomic<bool> over = false;
+  std::thread poller([&] {
+    while (!over) runtime.poll();
+  });
+  constexpr int kRuns = 200;
+  for (int i = 0; i < kRuns; ++i) {
+    auto submission = *bound.run();
+    submission.then([&](const Status& status) {
+      if (!status) ++wrong;
+      ++told;
+    });
+    if (i % 3 == 0) {
+      while (!*submission.ready()) std::this_thread::yield();
+    }
+    if (i % 3 != 2 && !submission.wait()) ++wrong;
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (told < kRuns && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  over = true;
+  poller.join();
+  EXPECT_EQ(told, kRuns);
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace
