@@ -163,6 +163,9 @@ bool DiskCache::make_room(std::uint64_t size) {
     total -= file.size;
     const std::lock_guard forgetting(mutex_);
     used_.erase(file.path.string());
+    if (file.path.parent_path() == texts_)
+      std::erase_if(known_texts_,
+                    [&](const auto& key) { return file.path.filename() == hex(key); });
   }
   bytes_ = total;
   stuck_ = total + size > cap_;
@@ -205,18 +208,33 @@ bool DiskCache::write_entry(const fs::path& file, std::string_view key, std::str
 }
 
 std::size_t DiskCache::load(std::span<const std::byte> key, std::span<std::byte> value) {
+  constexpr std::size_t kMostAsked = 32;  // some are never fetched
   const std::string_view wanted = text_of(key);
-  const std::lock_guard lock(mutex_);
-  if (last_.first != wanted || last_.second.empty()) {
+  std::string content;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = asked_.find(wanted); found != asked_.end()) {
+      content = std::move(found->second);
+      asked_.erase(found);
+    }
+  }
+  if (content.empty()) {
     const fs::path file = blobs_ / digest128(wanted).hex();
-    last_ = {std::string(wanted), read_entry(file, wanted)};
-    if (!last_.second.empty()) touch(file);
+    content = read_entry(file, wanted);
+    if (content.empty()) return 0;
+    const std::lock_guard lock(mutex_);
+    touch(file);
   }
-  if (!value.empty() && value.size() >= last_.second.size() && !last_.second.empty()) {
-    std::memcpy(value.data(), last_.second.data(), last_.second.size());
+  const std::size_t size = content.size();
+  if (value.size() >= size) {
+    std::memcpy(value.data(), content.data(), size);
     ++loaded_;
+    return size;
   }
-  return last_.second.size();
+  const std::lock_guard lock(mutex_);
+  if (asked_.size() >= kMostAsked) asked_.erase(asked_.begin());
+  asked_.insert_or_assign(std::string(wanted), std::move(content));
+  return size;
 }
 
 void DiskCache::store(std::span<const std::byte> key, std::span<const std::byte> value) {

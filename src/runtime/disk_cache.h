@@ -10,13 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "gpu/device.h"
@@ -58,7 +58,8 @@ class DiskCache : public gpu::BlobCache {
   std::mutex mutex_;
   // Every file as last seen, by path: looking at files again costs more than reading some.
   std::map<std::string, std::filesystem::file_time_type> used_;
-  std::pair<std::string, std::string> last_;  // key and value: the library asks for the size first
+  // Values by key, from the question for the size until they are fetched; a few at most.
+  std::map<std::string, std::string, std::less<>> asked_;
   std::vector<std::array<std::uint8_t, 16>> known_texts_;
   std::atomic<std::uint64_t> loaded_ = 0, stored_ = 0, bytes_ = 0;
 };

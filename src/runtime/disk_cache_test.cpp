@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -218,6 +219,45 @@ TEST_F(DiskCaches, EntriesBelongToOneAdapterAndKey) {
   EXPECT_EQ(other.load(bytes("key"), {}), 0);
 }
 
+// The library asks for the size and then for the bytes, of several keys at a time.
+TEST_F(DiskCaches, AlternatingKeysAreReadOnce) {
+  AdapterDescription adapter;
+  adapter.name = "any";
+  const auto key = [](int i) { return std::vector<std::byte>(10, static_cast<std::byte>(i)); };
+  DiskCache cache(folder_, adapter);
+  for (int i = 0; i < 100; ++i)
+    cache.store(key(i), std::vector<std::byte>(50, static_cast<std::byte>(i)));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(cache.load(key(i), {}), 50);
+  for (const fs::path& file : files("pipelines")) {
+    std::ofstream(file) << "gone";
+  }
+  std::vector<std::byte> read(50);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(cache.load(key(i), read), 50);
+    EXPECT_EQ(read, std::vector<std::byte>(50, static_cast<std::byte>(i)));
+  }
+  EXPECT_EQ(cache.loaded(), 10);
+  EXPECT_EQ(cache.load(key(0), read), 0) << "nothing is kept once it was fetched";
+
+  // From many threads at once, more keys than are kept.
+  for (int i = 0; i < 100; ++i)
+    cache.store(key(i), std::vector<std::byte>(50, static_cast<std::byte>(i)));
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        std::vector<std::byte> bytes(50);
+        for (int i = 0; i < 100; ++i) {
+          if (cache.load(key(99 - i), {}) != 50) ++wrong;
+          if (cache.load(key(i), bytes) != 50 || bytes[49] != static_cast<std::byte>(i)) ++wrong;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 // What was not used for longest goes first, of blobs and of texts alike.
 TEST_F(DiskCaches, AtTheCapWhatWasNotUsedForLongestGoes) {
   constexpr std::uint64_t kCap = 40'000;
@@ -262,12 +302,17 @@ TEST_F(DiskCaches, AtTheCapWhatWasNotUsedForLongestGoes) {
   EXPECT_TRUE(has(cache, 6));
   EXPECT_TRUE(has(cache, 7));
 
+  cache.remember(text);
+  EXPECT_EQ(files("texts").size(), 1);
   for (int i = 8; i < 60; ++i) {
     cache.store(key(i), value);
     EXPECT_TRUE(has(cache, i));
     ASSERT_LE(bytes(), kCap) << i;
   }
   EXPECT_EQ(cache.stored(), 53) << "every one found room";
+  EXPECT_TRUE(files("texts").empty()) << "nobody used it";
+  cache.remember(text);
+  EXPECT_EQ(files("texts").size(), 1) << "written again by the process that had known it";
   const std::uint64_t stored = cache.stored();
   cache.store(key(100), std::vector<std::byte>(kCap));
   EXPECT_EQ(cache.stored(), stored) << "what would not leave room for anything else is not kept";
