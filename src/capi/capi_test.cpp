@@ -326,7 +326,10 @@ TEST_F(CApi, FuturesMayBeFreedWhileAnotherThreadPolls) {
   std::atomic<int> calls = 0;
   std::atomic<bool> over = false;
   std::thread poller([&] {
-    while (!over) wgk_runtime_poll(runtime);
+    while (!over) {  // with a pause, or nobody else gets the locks on a busy machine
+      wgk_runtime_poll(runtime);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
   });
   constexpr int kRuns = 150;
   int taken = 0;
