@@ -409,8 +409,8 @@ TEST_F(Misuse, LogSinksOfManyThreadsMayCall) {
     --inside;
   };
   runtime = make(options);
-  const Kernel kernel = *runtime->load(scale_package("// all\n"));
-  EXPECT_TRUE(kernel.call(inputs(), by(2))) << "the sink asks for what the message is about";
+  const Kernel first = *runtime->load(scale_package("// all\n"));
+  EXPECT_TRUE(first.call(inputs(), by(2))) << "the sink asks for what the message is about";
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 8; ++t) {
