@@ -25,18 +25,23 @@ from figures import (Machine, figure, floor_entries, floor_ratios, geometric_mea
 
 
 def context_lines(machine):
+    """The device of the machine, then each run behind the tables, folded away."""
+    c = machine.safe[0]["context"]
+    yield f"{c['adapter']} ({c['driver']}), {c['backend']}; times by {', '.join(dict.fromkeys(r['context']['clock'] for r in machine.safe))}."
+    if any(report["context"].get("software") for report in machine.safe):
+        yield "**A software adapter: these figures prove host cost and compare CPU programs, never GPU speed.**"
+    yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.peers)} runs: what the machine gave in each, versions of the peers</summary>\n"
     for report in machine.safe + machine.trusted:
         c = report["context"]
-        yield (f"- {', '.join(name.split('.')[-1] for name in c['packages'])}: {c['adapter']} ({c['driver']}), {c['backend']}, {c['mode']} mode, "
-               f"{c['date'][:10]}, clock: {c['clock']}; copy {rate(c['copy_bytes_per_second'], 'B/s')} read + write, empty dispatch "
-               f"{microseconds(c['empty_dispatch_seconds'])} us, dependent dispatch {microseconds(c['dependent_dispatch_seconds'])} us")
-    if any(report["context"].get("software") for report in machine.safe):
-        yield "- **A software adapter: these figures prove host cost and compare CPU programs, never GPU speed.**"
+        yield (f"- {c['date'][:10]}, {', '.join(name.split('.')[-1] for name in c['packages'])}, {c['mode']} mode: copy "
+               f"{rate(c['copy_bytes_per_second'], 'B/s')} read + write, empty dispatch {microseconds(c['empty_dispatch_seconds'])} us, dependent dispatch "
+               f"{microseconds(c['dependent_dispatch_seconds'])} us")
     for report in machine.peers:
         c = report["context"]
         versions = ", ".join(f"{k} {v}" for k, v in c["versions"].items() if v != "missing")
         node = f"; a node of a captured graph {microseconds(c['graph_node_seconds'])} us" if c.get("graph_node_seconds") else ""
-        yield f"- peers ({c['date'][:10]}){': ' + c['source'] if c.get('source') else ''}: {versions}{node}"
+        yield f"- {c['date'][:10]}, peers{': ' + c['source'] if c.get('source') else ''}: {versions}{node}"
+    yield "\n</details>"
 
 
 WEBGPU = "ONNX Runtime WebGPU"
