@@ -34,6 +34,9 @@ std::string member_path(const std::string& path, std::string_view key) {
   const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   });
+  // Paths are copied into every value below: a name of any length must not come along.
+  constexpr std::size_t kShown = 200;
+  if (key.size() > kShown) return path + "['" + std::string(key.substr(0, kShown)) + "...']";
   if (!plain) return path + "['" + std::string(key) + "']";
   return path.empty() ? std::string(key) : path + "." + std::string(key);
 }

@@ -16,17 +16,48 @@ namespace {
 
 using Record = Json::Object;  // placeholder -> value
 
+std::size_t bytes_of(const Record& record);
+
+// About the memory of a value, in bytes.
+std::size_t bytes_of(const Json& json) {
+  std::size_t bytes = sizeof(Json);
+  if (const std::string* text = json.if_string()) bytes += text->size();
+  if (const Json::Array* items = json.if_array()) {
+    for (const Json& item : *items) bytes += bytes_of(item);
+  }
+  if (const Json::Object* members = json.if_object()) bytes += bytes_of(*members);
+  return bytes;
+}
+
+std::size_t bytes_of(const Record& record) {
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : record)
+    bytes += sizeof(std::string) + key.size() + bytes_of(value);
+  return bytes;
+}
+
+Status check_bytes(const std::string& path, std::size_t bytes, const ManifestLimits& limits) {
+  if (bytes <= limits.max_expanded_bytes) return {};
+  return failure("package/json", path + ": the variants of families take more than " +
+                                     std::to_string(limits.max_expanded_bytes) + " bytes");
+}
+
 // The length of a placeholder `{identifier}` at the start of `text`; 0 when there is none.
 std::size_t placeholder_length(std::string_view text) {
   if (!text.starts_with('{')) return 0;
-  const std::size_t end = text.find('}');
-  if (end == std::string_view::npos || !is_identifier(text.substr(1, end - 1))) return 0;
+  constexpr std::string_view kWord =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  // Looks no further than the name, so that a text of many braces is read once.
+  const std::size_t end = text.find_first_not_of(kWord, 1);
+  if (end == std::string_view::npos || text[end] != '}' || !is_identifier(text.substr(1, end - 1)))
+    return 0;
   return end + 1;
 }
 
 class Substitution {
  public:
-  Substitution(const Record& values, std::string place) : place_(std::move(place)) {
+  Substitution(const Record& values, std::string place, const ManifestLimits& limits)
+      : place_(std::move(place)), limits_(limits) {
     for (const auto& [name, value] : values) values_.emplace(name, &value);
   }
 
@@ -60,7 +91,10 @@ class Substitution {
 
   Result<std::optional<Json>> string(const std::string& text) {
     if (const Json* value = whole(text)) {
-      if (!value->is_null()) return std::optional(*value);
+      if (!value->is_null()) {
+        WGK_TRY(spend(bytes_of(*value)));
+        return std::optional(*value);
+      }
       const bool in_list = !path_.empty() && path_.back() == nullptr;
       if (in_list)
         return fail("null for '" + text + "' cannot remove " + where() + "; an empty list would");
@@ -93,7 +127,9 @@ class Substitution {
         return fail("'" + std::string(rest.substr(0, length)) + "' at " + where() +
                     " must be the whole text to stand for " + json::write(*value));
       }
-      out += value->is_string() ? *value->if_string() : json::write(*value);
+      const std::string filled = value->is_string() ? *value->if_string() : json::write(*value);
+      WGK_TRY(spend(filled.size()));
+      out += filled;
       rest.remove_prefix(length);
     }
   }
@@ -105,6 +141,7 @@ class Substitution {
       const std::string* text = item.if_string();
       const Json* value = text == nullptr ? nullptr : whole(*text);
       if (value != nullptr && value->is_array()) {
+        WGK_TRY(spend(bytes_of(*value)));
         out.insert(out.end(), value->if_array()->begin(), value->if_array()->end());
         continue;
       }
@@ -154,6 +191,12 @@ class Substitution {
     return {};
   }
 
+  // What placeholders brought in so far, before it is copied.
+  Status spend(std::size_t bytes) {
+    bytes_ += bytes;
+    return check_bytes(place_, bytes_, limits_);
+  }
+
   std::string where() const {
     std::string text = "variant";
     for (const std::string* key : path_) text += key != nullptr ? "." + *key : "[]";
@@ -166,6 +209,8 @@ class Substitution {
 
   std::map<std::string_view, const Json*> values_;
   std::string place_;
+  const ManifestLimits& limits_;
+  std::size_t bytes_ = 0;
   std::vector<const std::string*> path_;  // keys on the way; null for the element of a list
 };
 
@@ -310,32 +355,6 @@ Result<std::map<Cell, Record>> read_overrides(const Cursor& family, const std::v
   return overrides;
 }
 
-std::size_t bytes_of(const Record& record);
-
-// About the memory of a value, in bytes.
-std::size_t bytes_of(const Json& json) {
-  std::size_t bytes = sizeof(Json);
-  if (const std::string* text = json.if_string()) bytes += text->size();
-  if (const Json::Array* items = json.if_array()) {
-    for (const Json& item : *items) bytes += bytes_of(item);
-  }
-  if (const Json::Object* members = json.if_object()) bytes += bytes_of(*members);
-  return bytes;
-}
-
-std::size_t bytes_of(const Record& record) {
-  std::size_t bytes = 0;
-  for (const auto& [key, value] : record)
-    bytes += sizeof(std::string) + key.size() + bytes_of(value);
-  return bytes;
-}
-
-Status check_bytes(const std::string& path, std::size_t bytes, const ManifestLimits& limits) {
-  if (bytes <= limits.max_expanded_bytes) return {};
-  return failure("package/json", path + ": the variants of families take more than " +
-                                     std::to_string(limits.max_expanded_bytes) + " bytes");
-}
-
 Result<std::vector<Record>> read_table(const Cursor& family, const Cursor& table,
                                        const ManifestLimits& limits) {
   WGK_TRY(expect_object(table));
@@ -395,7 +414,7 @@ Status expand_family(const Cursor& family, const ManifestLimits& limits, std::si
     for (const Cursor& item : templates) {
       WGK_TRY(check_room(item, out, limits));
       const std::string path = item.path() + " (case " + std::to_string(i) + ")";
-      WGK_ASSIGN(Json variant, Substitution(records[i], path).variant(item.value()));
+      WGK_ASSIGN(Json variant, Substitution(records[i], path, limits).variant(item.value()));
       bytes += bytes_of(variant);
       WGK_TRY(check_bytes(path, bytes, limits));
       out.push_back({path, std::move(variant)});

@@ -252,6 +252,24 @@ TEST(Manifest, ListsOfFamiliesHaveALimit) {
   EXPECT_TRUE(contains(family(R"("axes": {"A": [{"$key": "k", "long": ")" +
                               std::string(1 << 20, 'x') + R"("}], "B": [)" + many + "]}"),
                        "package/json"));
+  // Values are counted before they are copied into a variant.
+  const std::string long_text(1 << 20, 'x');
+  std::string placeholders;
+  for (int i = 0; i < 100; ++i) placeholders += "{v}";
+  Json twice = manifest("");
+  twice.set("variants", Json(Json::Array{parse(R"({"cases": [{"v": ")" + long_text +
+                                               R"("}], "variants": [{"description": ")" +
+                                               placeholders + R"(", "passes": []}]})")}));
+  EXPECT_TRUE(contains(error_of(twice), "package/json"));
+  // Braces without a name are text, and are read once: this took minutes when each looked for its
+  // end.
+  EXPECT_EQ(family(R"("cases": [{"v": 1}], "description": ")" + std::string(2 << 20, '{') + "\""),
+            "");
+  // A name of any length stands in no path as a whole.
+  const std::string error =
+      error_of(manifest(", \"attributes\": {\"" + std::string(1 << 20, 'n') + "\": 5}"));
+  EXPECT_FALSE(error.empty());
+  EXPECT_LT(error.size(), 4000u) << error.substr(0, 100);
   std::string numbers = "0";
   for (int i = 1; i < 4097; ++i) numbers += ", " + std::to_string(i);
   EXPECT_TRUE(contains(

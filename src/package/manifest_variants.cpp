@@ -285,22 +285,24 @@ Status check_ranks(const std::vector<Variant>& variants) {
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
     for (const std::string& id : variant.superseded_by) {
-      const std::string place =
-          "variant '" + variant.id + "' (priority " + number_text(variant.priority) + ")";
-      if (id == variant.id) return failure(kManifestError, place + " names itself in supersededBy");
+      const auto place = [&] {
+        return "variant '" + variant.id + "' (priority " + number_text(variant.priority) + ")";
+      };
+      if (id == variant.id)
+        return failure(kManifestError, place() + " names itself in supersededBy");
       const auto found = std::ranges::find(variants, id, &Variant::id);
       if (found == variants.end()) {
         std::vector<std::string> ids;
         for (const Variant& one : variants) ids.push_back(one.id);
         return failure(kManifestError,
-                       place + " names the unknown variant '" + id + "' in supersededBy",
+                       place() + " names the unknown variant '" + id + "' in supersededBy",
                        suggestion(id, ids));
       }
       const auto rank = static_cast<std::size_t>(found - variants.begin());
       const bool outranks =
           found->priority > variant.priority || (found->priority == variant.priority && rank < i);
       if (!outranks) {
-        return failure(kManifestError, place + " is superseded by '" + id + "' (priority " +
+        return failure(kManifestError, place() + " is superseded by '" + id + "' (priority " +
                                            number_text(found->priority) +
                                            "), which does not outrank it");
       }

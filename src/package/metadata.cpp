@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "json/cursor.h"
 #include "json/json.h"
+#include "package/manifest_reader.h"
 #include "package/names.h"
 #include "package/package.h"
 
@@ -61,6 +62,7 @@ Result<std::string> read_spec(const Cursor& webgpu) {
 Status read_digests(const Cursor& digest, Metadata& metadata) {
   WGK_TRY(expect_text(digest, "algorithm", "sha256"));
   WGK_ASSIGN(const Cursor files, digest.require("files"));
+  WGK_TRY(expect_few(files));
   WGK_ASSIGN(const auto members, files.members());
   for (const auto& [path, value] : members) {
     if (!is_package_path(path)) return value.fail("'" + path + "' is not a plain relative path");
@@ -73,10 +75,12 @@ Status read_digests(const Cursor& digest, Metadata& metadata) {
 
 Status read_variants(const Cursor& webgpu, Metadata& metadata) {
   WGK_ASSIGN(const Cursor variants, webgpu.require("variants"));
+  WGK_TRY(expect_few(variants));
   WGK_ASSIGN(const auto members, variants.members());
   for (const auto& [id, list] : members) {
     if (!is_stable_id(id) || is_prototype_name(id))
       return list.fail("'" + id + "' is not a variant id");
+    WGK_TRY(expect_few(list));
     WGK_ASSIGN(const std::vector<Cursor> items, list.items());
     if (items.empty()) return list.fail("must not be empty");
     std::vector<std::string> templates;
