@@ -158,10 +158,10 @@ const Variant* Manifest::variant(std::string_view id) const {
 }
 
 Result<Manifest> read_manifest(const Json& json, const ManifestLimits& limits) {
-  WGK_ASSIGN(const Json clean, without_comments(json, ""));
+  WGK_ASSIGN(const Json clean, without_comments(json));
   const Cursor cursor(clean, "", kManifestError);
   WGK_TRY(expect_object(cursor));
-  WGK_TRY(refuse_prototype_names(clean, "", kManifestError));
+  WGK_TRY(refuse_prototype_names(clean, kManifestError));
   WGK_TRY(expect_few(cursor, {"inputs", "outputs", "args", "attributes", "tunables", "derive",
                               "typeConstraints", "bindings"}));
   Manifest manifest;

@@ -42,9 +42,9 @@ struct Symbols {
 using Intermediates = std::map<std::string, const Intermediate*, std::less<>>;
 
 // Drops every `$comment` (each must be a string).
-Result<Json> without_comments(const Json& json, const std::string& path);
+Result<Json> without_comments(const Json& json);
 // Refuses keys that are members of JavaScript's Object.prototype, at any depth.
-Status refuse_prototype_names(const Json& json, const std::string& path, std::string_view code);
+Status refuse_prototype_names(const Json& json, std::string_view code);
 
 // The members that a JavaScript `for … of Object.entries(value)` would visit: none for null,
 // numbers and bools.

@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every object of a manifest has in common: comments, forbidden keys, members read with
 // JavaScript's eyes.
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "package/manifest_reader.h"
 #include "package/names.h"
 
 namespace wgk::package {
 namespace {
 
-std::string member_path(const std::string& path, std::string_view key) {
-  return path.empty() ? std::string(key) : path + "." + std::string(key);
-}
+// Where a value stands: becomes text only when something is wrong there.
+struct Place {
+  const Place* above = nullptr;  // null: the whole text
+  std::string_view key = {};
+  std::optional<std::size_t> index = {};  // in a list; else `key` in an object
 
-std::string item_path(const std::string& path, std::size_t index) {
-  return path + "[" + std::to_string(index) + "]";
-}
+  std::string path() const {
+    if (above == nullptr) return {};
+    const std::string outer = above->path();
+    if (index) return outer + "[" + std::to_string(*index) + "]";
+    return outer.empty() ? std::string(key) : outer + "." + std::string(key);
+  }
+};
 
-}  // namespace
-
-Result<Json> without_comments(const Json& json, const std::string& path) {
+Result<Json> without_comments(const Json& json, const Place& place) {
   if (const Json::Array* items = json.if_array()) {
     Json::Array kept;
     kept.reserve(items->size());
     for (const Json& item : *items) {
-      WGK_ASSIGN(Json clean, without_comments(item, item_path(path, kept.size())));
+      WGK_ASSIGN(Json clean, without_comments(item, {.above = &place, .index = kept.size()}));
       kept.push_back(std::move(clean));
     }
     return Json(std::move(kept));
@@ -32,10 +40,10 @@ Result<Json> without_comments(const Json& json, const std::string& path) {
   Json::Object kept;
   kept.reserve(members->size());
   for (const auto& [key, value] : *members) {
-    const std::string inner = member_path(path, key);
+    const Place inner{.above = &place, .key = key};
     if (key == "$comment") {
       if (!value.is_string())
-        return failure(kManifestError, inner + ": a comment must be a string");
+        return failure(kManifestError, inner.path() + ": a comment must be a string");
       continue;
     }
     WGK_ASSIGN(Json clean, without_comments(value, inner));
@@ -44,22 +52,30 @@ Result<Json> without_comments(const Json& json, const std::string& path) {
   return Json(std::move(kept));
 }
 
-Status refuse_prototype_names(const Json& json, const std::string& path, std::string_view code) {
+Status refuse_prototype_names(const Json& json, std::string_view code, const Place& place) {
   if (const Json::Array* items = json.if_array()) {
     for (std::size_t i = 0; i < items->size(); ++i)
-      WGK_TRY(refuse_prototype_names((*items)[i], item_path(path, i), code));
+      WGK_TRY(refuse_prototype_names((*items)[i], code, {.above = &place, .index = i}));
   }
   if (const Json::Object* members = json.if_object()) {
     for (const auto& [key, value] : *members) {
-      const std::string inner = member_path(path, key);
+      const Place inner{.above = &place, .key = key};
       if (is_prototype_name(key)) {
-        return failure(code, inner + ": the key '" + key +
+        return failure(code, inner.path() + ": the key '" + key +
                                  "' is the name of a member of JavaScript's Object.prototype");
       }
-      WGK_TRY(refuse_prototype_names(value, inner, code));
+      WGK_TRY(refuse_prototype_names(value, code, inner));
     }
   }
   return {};
+}
+
+}  // namespace
+
+Result<Json> without_comments(const Json& json) { return without_comments(json, Place()); }
+
+Status refuse_prototype_names(const Json& json, std::string_view code) {
+  return refuse_prototype_names(json, code, Place());
 }
 
 std::vector<std::pair<std::string, Cursor>> loose_entries(const Cursor& value) {
