@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include "base/number.h"
 #include "base/suggest.h"
@@ -282,6 +284,8 @@ Result<Variant> read_variant(const Cursor& cursor, std::size_t index, const Symb
 }
 
 Status check_ranks(const std::vector<Variant>& variants) {
+  std::map<std::string_view, std::size_t> ranks;
+  for (std::size_t i = 0; i < variants.size(); ++i) ranks.emplace(variants[i].id, i);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
     for (const std::string& id : variant.superseded_by) {
@@ -290,20 +294,20 @@ Status check_ranks(const std::vector<Variant>& variants) {
       };
       if (id == variant.id)
         return failure(kManifestError, place() + " names itself in supersededBy");
-      const auto found = std::ranges::find(variants, id, &Variant::id);
-      if (found == variants.end()) {
+      const auto found = ranks.find(id);
+      if (found == ranks.end()) {
         std::vector<std::string> ids;
         for (const Variant& one : variants) ids.push_back(one.id);
         return failure(kManifestError,
                        place() + " names the unknown variant '" + id + "' in supersededBy",
                        suggestion(id, ids));
       }
-      const auto rank = static_cast<std::size_t>(found - variants.begin());
-      const bool outranks =
-          found->priority > variant.priority || (found->priority == variant.priority && rank < i);
+      const Variant& other = variants[found->second];
+      const bool outranks = other.priority > variant.priority ||
+                            (other.priority == variant.priority && found->second < i);
       if (!outranks) {
         return failure(kManifestError, place() + " is superseded by '" + id + "' (priority " +
-                                           number_text(found->priority) +
+                                           number_text(other.priority) +
                                            "), which does not outrank it");
       }
     }
