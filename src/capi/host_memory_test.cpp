@@ -88,13 +88,7 @@ void starve(const char* name, const std::function<wgk_status(wgk_error**)>& call
 
 // A call with attributes, so that their JSON is copied too.
 wgk_signature with_values() {
-  static const wgk_signature_input kInputs[] = {
-      {"input", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
-      {"skip", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
-      {"gamma", WGK_F32, kRow, 1, WGK_DTYPE_DEFAULT, false, 0}};
-  wgk_signature call = WGK_SIGNATURE_INIT;
-  call.inputs = kInputs;
-  call.input_count = 3;
+  wgk_signature call = signature();
   call.attrs = R"({"epsilon": 0.25})";
   return call;
 }

@@ -54,6 +54,18 @@ inline wgk_host_tensor host(const std::vector<float>& values, const int64_t* sha
   return {values.data(), values.size() * sizeof(float), WGK_F32, shape, rank, WGK_DTYPE_DEFAULT};
 }
 
+// A call of the row norm.
+inline wgk_signature signature() {
+  static const wgk_signature_input kInputs[] = {
+      {"input", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+      {"skip", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
+      {"gamma", WGK_F32, kRow, 1, WGK_DTYPE_DEFAULT, false, 0}};
+  wgk_signature call = WGK_SIGNATURE_INIT;
+  call.inputs = kInputs;
+  call.input_count = 3;
+  return call;
+}
+
 class CApi : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -74,16 +86,6 @@ class CApi : public ::testing::Test {
               WGK_OK)
         << errors.text();
     return values;
-  }
-  static wgk_signature signature() {
-    static const wgk_signature_input kInputs[] = {
-        {"input", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
-        {"skip", WGK_F32, kMatrix, 2, WGK_DTYPE_DEFAULT, false, 0},
-        {"gamma", WGK_F32, kRow, 1, WGK_DTYPE_DEFAULT, false, 0}};
-    wgk_signature call = WGK_SIGNATURE_INIT;
-    call.inputs = kInputs;
-    call.input_count = 3;
-    return call;
   }
 
   Errors errors;
