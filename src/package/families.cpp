@@ -56,12 +56,14 @@ std::size_t placeholder_length(std::string_view text) {
 
 class Substitution {
  public:
-  Substitution(const Record& values, std::string place, const ManifestLimits& limits)
-      : place_(std::move(place)), limits_(limits) {
+  // `bytes` counts what all variants of the manifest have read and brought in so far.
+  Substitution(const Record& values, const ManifestLimits& limits, std::size_t& bytes)
+      : limits_(limits), bytes_(bytes) {
     for (const auto& [name, value] : values) values_.emplace(name, &value);
   }
 
-  Result<Json> variant(const Json& source) {
+  Result<Json> variant(const Json& source, std::string place) {
+    place_ = std::move(place);
     WGK_ASSIGN(std::optional<Json> result, any(source));
     if (!result) return fail("a null value cannot remove the whole variant");
     WGK_TRY(check_done(*result));
@@ -71,6 +73,7 @@ class Substitution {
  private:
   // Nothing: the value was null and its key goes away.
   Result<std::optional<Json>> any(const Json& source) {
+    WGK_TRY(spend(sizeof(Json)));
     if (const std::string* text = source.if_string()) return string(*text);
     if (const Json::Array* items = source.if_array()) return array(*items);
     if (const Json::Object* members = source.if_object()) return object(*members);
@@ -108,6 +111,7 @@ class Substitution {
   }
 
   Result<std::string> fill(const std::string& text) {
+    WGK_TRY(spend(text.size()));
     std::string out;
     std::string_view rest = text;
     while (true) {
@@ -157,6 +161,7 @@ class Substitution {
     std::set<std::string> keys;
     for (const auto& [source, value] : members) {
       path_.push_back(&source);
+      WGK_TRY(spend(sizeof(std::string)));
       WGK_ASSIGN(std::string key, fill(source));
       if (!keys.insert(key).second) return fail("the key '" + key + "' arises twice at " + where());
       WGK_ASSIGN(std::optional<Json> result, any(value));
@@ -191,7 +196,7 @@ class Substitution {
     return {};
   }
 
-  // What placeholders brought in so far, before it is copied.
+  // Counts before anything is copied.
   Status spend(std::size_t bytes) {
     bytes_ += bytes;
     return check_bytes(place_, bytes_, limits_);
@@ -210,7 +215,7 @@ class Substitution {
   std::map<std::string_view, const Json*> values_;
   std::string place_;
   const ManifestLimits& limits_;
-  std::size_t bytes_ = 0;
+  std::size_t& bytes_;
   std::vector<const std::string*> path_;  // keys on the way; null for the element of a list
 };
 
@@ -411,12 +416,11 @@ Status expand_family(const Cursor& family, const ManifestLimits& limits, std::si
   WGK_ASSIGN(const std::vector<Record> records,
              axes ? read_table(family, *axes, limits) : read_cases(family));
   for (std::size_t i = 0; i < records.size(); ++i) {
+    Substitution substitution(records[i], limits, bytes);
     for (const Cursor& item : templates) {
       WGK_TRY(check_room(item, out, limits));
       const std::string path = item.path() + " (case " + std::to_string(i) + ")";
-      WGK_ASSIGN(Json variant, Substitution(records[i], path, limits).variant(item.value()));
-      bytes += bytes_of(variant);
-      WGK_TRY(check_bytes(path, bytes, limits));
+      WGK_ASSIGN(Json variant, substitution.variant(item.value(), path));
       out.push_back({path, std::move(variant)});
     }
   }

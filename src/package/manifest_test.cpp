@@ -220,6 +220,15 @@ TEST(Manifest, MapsHaveALimit) {
   EXPECT_TRUE(contains(error_of(manifest("", "\"derive\": " + entries(4097, "1"))), "limit/count"));
 }
 
+TEST(Manifest, CommentsAndPrototypeNamesAreToldWithTheirPlace) {
+  const auto error = [](std::string_view variant) { return error_of(manifest("", variant)); };
+  EXPECT_TRUE(contains(error(R"("passes": [{"derive": {"$comment": 5}}])"),
+                       "variants[0].passes[0].derive.$comment: a comment must be a string"));
+  EXPECT_TRUE(contains(error(R"("passes": [], "derive": {"toString": "1"})"),
+                       "variants[0].derive.toString: the key 'toString' is the name of"));
+  EXPECT_TRUE(contains(error_of(manifest(R"(, "$comment": [])")), "]: $comment: a comment"));
+}
+
 // What a hostile manifest could make long is bounded or found without looking at everything before.
 TEST(Manifest, ListsOfFamiliesHaveALimit) {
   const auto members = [](int count, const std::string& first) {
@@ -261,6 +270,16 @@ TEST(Manifest, ListsOfFamiliesHaveALimit) {
                                                R"("}], "variants": [{"description": ")" +
                                                placeholders + R"(", "passes": []}]})")}));
   EXPECT_TRUE(contains(error_of(twice), "package/json"));
+  // So is what is only read: these placeholders leave nothing behind.
+  std::string empty_cases;
+  for (int i = 0; i < 100; ++i) empty_cases += std::string(i == 0 ? "" : ", ") + R"({"v": ""})";
+  std::string nothing;
+  for (int i = 0; i < 300'000; ++i) nothing += "{v}";
+  Json read = manifest("");
+  read.set("variants", Json(Json::Array{parse("{\"cases\": [" + empty_cases +
+                                              R"(], "variants": [{"description": ")" + nothing +
+                                              R"(", "passes": []}]})")}));
+  EXPECT_TRUE(contains(error_of(read), "package/json"));
   // Braces without a name are text, and are read once: this took minutes when each looked for its
   // end.
   EXPECT_EQ(family(R"("cases": [{"v": 1}], "description": ")" + std::string(2 << 20, '{') + "\""),
