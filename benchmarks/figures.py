@@ -62,7 +62,7 @@ def ours_by_case(reports, package):
     found = collections.OrderedDict()
     for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
         for entry in report["benchmarks"]:
-            if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"].endswith("(trusted)"):
+            if entry["package"] != package or is_floor(entry["variant"]) or trusted(entry["variant"]):
                 continue
             entry["gap"] = report["context"]["dependent_dispatch_seconds"]
             places = found.setdefault(entry["case"], {})
@@ -86,10 +86,25 @@ def figure(entry, with_samples=True):
     return microseconds(entry["seconds"]["median"]) + (f" ({', '.join(notes)})" if notes else "")
 
 
+def by_date(reports):
+    return sorted(reports, key=lambda report: report["context"]["date"])
+
+
 def floor_entries(reports, package):
-    """case -> its floor kernel's entry, of the newest report that has it."""
-    return {entry["case"]: entry for report in sorted(reports, key=lambda r: r["context"]["date"])
-            for entry in report["benchmarks"] if entry["package"] == package and is_floor(entry["variant"]) and not has_sums(entry["variant"]) and timed(entry)}
+    """case -> its floor kernel's entry with cold buffers, of the newest report that has it."""
+    return {entry["case"]: entry for report in by_date(reports) for entry in report["benchmarks"]
+            if entry["package"] == package and entry["cold"] and is_floor(entry["variant"]) and not has_sums(entry["variant"]) and timed(entry)}
+
+
+def trusted(name):
+    """A variant that ran on the device in trusted mode of a run with both."""
+    return name.endswith("(trusted)")
+
+
+def beside_floors(report, sums):
+    """What was compared with a floor kernel, or with floors that sum up: cold buffers, our kernel in safe mode."""
+    return [c for c in report.get("comparisons", [])
+            if is_floor(c["b"]) and has_sums(c["b"]) == sums and not trusted(c["a"]) and c.get("cold", True)]
 
 
 def moves_more(floor, entry):
@@ -141,14 +156,14 @@ def has_sums(name):
 
 def floor_ratios(machine):
     """(package, case) -> our time over the floor kernel's, sample by sample in one run."""
-    return {(entry["package"], c["name"]): c["ratio"]["median"] for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
-            for c in report.get("comparisons", []) if is_floor(c["b"]) and not has_sums(c["b"]) and not c["a"].endswith("(trusted)") and c.get("cold", True) for entry in report["benchmarks"] if entry["case"] == c["name"]}
+    return {(entry["package"], c["name"]): c["ratio"]["median"] for report in by_date(machine.safe)
+            for c in beside_floors(report, False) for entry in report["benchmarks"] if entry["case"] == c["name"]}
 
 
 def sum_floor_entries(reports, package):
     """case -> the fastest of its floors with sums, of the newest report that has any."""
     found = {}
-    for report in sorted(reports, key=lambda r: r["context"]["date"]):
+    for report in by_date(reports):
         here = collections.defaultdict(list)
         for entry in report["benchmarks"]:
             if entry["package"] == package and has_sums(entry["variant"]) and entry["cold"] and timed(entry):

@@ -20,8 +20,8 @@ import statistics
 import sys
 
 import ratio_plot
-from figures import (Machine, figure, floor_entries, floor_ratios, geometric_mean, has_sums, is_floor, microseconds, moves_more, ours_by_case, peer_entries, rate,
-                     samples, size_order, SAMPLES, sum_floor_entries, timed, unsteady, untimed_cases)
+from figures import (Machine, beside_floors, by_date, figure, floor_entries, floor_ratios, geometric_mean, has_sums, is_floor, microseconds, moves_more, ours_by_case,
+                     peer_entries, rate, samples, size_order, SAMPLES, sum_floor_entries, timed, trusted, unsteady, untimed_cases)
 
 
 def context_lines(machine):
@@ -299,9 +299,9 @@ def steps_section(machine):
     """What a call costs the host, step by step: of the newest report that has the case with host costs."""
     for package in machine.packages():
         rows = {}
-        for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
+        for report in by_date(machine.safe):
             rows |= {entry["case"]: entry["host_seconds"] for entry in report["benchmarks"]
-                     if entry["package"] == package and "host_seconds" in entry and not entry["variant"].endswith("(trusted)")}
+                     if entry["package"] == package and "host_seconds" in entry and not trusted(entry["variant"])}
         if not rows:
             continue
         yield f"### Host costs of a call of {package}, us\n"
@@ -318,21 +318,24 @@ def trusted_section(machine):
     --both-modes`), else of two runs."""
     rows, values = [], []
     for package in machine.packages():
-        pairs = {(c["name"], c["a"]): c for report in sorted(machine.safe, key=lambda r: r["context"]["date"]) if package in report["context"]["packages"]
-                 for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
-        medians = {(e["case"], e["variant"]): figure(e) for report in sorted(machine.safe, key=lambda r: r["context"]["date"])
-                   for e in report["benchmarks"] if e["package"] == package and e["cold"] and timed(e) and (e["case"], f"{e['variant'].removesuffix(' (trusted)')} (trusted)") in pairs}
-        for (case, name), c in sorted(pairs.items(), key=lambda item: size_order(item[0][0])):
+        pairs, medians = {}, {}
+        for report in (report for report in by_date(machine.safe) if package in report["context"]["packages"]):
+            found = {(c["name"], c["a"], c.get("cold", True)): c for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
+            pairs |= found
+            both = {(case, side, cold) for (case, _, cold), c in found.items() for side in (c["a"], c["b"])}
+            medians |= {key: figure(e) for e in report["benchmarks"]
+                        if e["package"] == package and timed(e) and (key := (e["case"], e["variant"], e["cold"])) in both}
+        for (case, name, cold), c in sorted(pairs.items(), key=lambda item: (size_order(item[0][0]), not item[0][2])):
             ratio = 1 / c["ratio"]["median"]
             values.append(ratio)
-            rows.append(f"| {package.split('.')[-1]} | {case} | cold | {medians[case, c['b']]} | {medians[case, name]} | {ratio:.3f} | "
+            rows.append(f"| {package.split('.')[-1]} | {case} | {'cold' if cold else 'hot'} | {medians[case, c['b'], cold]} | {medians[case, name, cold]} | {ratio:.3f} | "
                         f"{1 / c['ratio']['p90']:.3f} - {1 / c['ratio']['p10']:.3f} |")
-        trusted = ours_by_case(machine.trusted, package)
+        in_trusted = ours_by_case(machine.trusted, package)
         digests = {report["context"]["packages"].get(package) for report in machine.trusted}
         safe = ours_by_case([r for r in machine.safe if r["context"]["packages"].get(package) in digests], package)
-        for case in (case for case in safe if not any(case == name for name, _ in pairs)):
-            for data in set(safe[case]) & set(trusted.get(case, {})):
-                a, b = safe[case][data], trusted[case][data]
+        for case in (case for case in safe if not any(case == name for name, _, _ in pairs)):
+            for data in sorted(set(safe[case]) & set(in_trusted.get(case, {}))):
+                a, b = safe[case][data], in_trusted[case][data]
                 if timed(a) and timed(b) and a["variant"] == b["variant"]:
                     ratio = a["seconds"]["median"] / b["seconds"]["median"]
                     values.append(ratio)
@@ -348,8 +351,8 @@ def trusted_section(machine):
 
 def comparisons_section(machine):
     newest = {}
-    for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
-        newest |= {c["name"]: (report, c) for c in report.get("comparisons", []) if is_floor(c["b"]) and not has_sums(c["b"]) and not c["a"].endswith("(trusted)")}
+    for report in by_date(machine.safe):
+        newest |= {c["name"]: (report, c) for c in beside_floors(report, False)}
     rows = sorted(newest.values(), key=lambda row: size_order(row[1]["name"]))
     if not rows:
         return
@@ -358,8 +361,7 @@ def comparisons_section(machine):
            "nothing from below.\n")
     yield "| case | variant | floor | floor, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- |"
     for report, c in rows:
-        floor = next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c["b"]), None)
-        ours = next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c["a"]), None)
+        floor, ours = (next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c[side] and e["cold"]), None) for side in "ba")
         us = (figure(floor) if floor else "-") + (", moves more" if floor and ours and moves_more(floor, ours) else "")
         yield f"| {c['name']} | {c['a']} | {c['b']} | {us} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
     yield ""
@@ -369,10 +371,10 @@ def comparisons_section(machine):
 def sums_section(machine):
     """Beside the best of the kernels that stream as many bytes and sum up, once a workgroup, before their last write."""
     best = {}
-    for report in sorted(machine.safe, key=lambda r: r["context"]["date"]):
+    for report in by_date(machine.safe):
         here = {}
-        for c in report.get("comparisons", []):
-            if has_sums(c["b"]) and not c["a"].endswith("(trusted)") and (c["name"] not in here or c["ratio"]["median"] > here[c["name"]][1]["ratio"]["median"]):
+        for c in beside_floors(report, True):
+            if c["name"] not in here or c["ratio"]["median"] > here[c["name"]][1]["ratio"]["median"]:
                 here[c["name"]] = (report, c)
         best |= here
     if not best:
@@ -384,7 +386,7 @@ def sums_section(machine):
     yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- | --- |"
     for report, c in sorted(best.values(), key=lambda row: size_order(row[1]["name"])):
         us = {e["variant"]: figure(e) for e in report["benchmarks"] if e["case"] == c["name"] and e["cold"] and timed(e)}
-        forms = [k["b"] for k in report["comparisons"] if k["name"] == c["name"] and k["a"] == c["a"] and has_sums(k["b"])]
+        forms = [k["b"] for k in beside_floors(report, True) if k["name"] == c["name"] and k["a"] == c["a"]]
         yield (f"| {c['name']} | {c['a']} | {len(forms)}: {c['b']} | {us[c['b']]} | {us[c['a']]} | {c['ratio']['median']:.3f} | "
                f"{c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |")
     yield ""

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""BENCHMARKS.md never sets a figure of cold buffers beside a ratio of hot ones, whatever order a run has them in.
+
+usage: benchmarks_page_test.py REPOSITORY
+"""
+
+import pathlib
+import sys
+import unittest
+
+REPOSITORY = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+import figures  # noqa: E402
+import report  # noqa: E402
+
+PACKAGE, CASE = "com.example.Op", "8x8_f32"
+
+
+def entry(variant, us, cold):
+    return {"package": PACKAGE, "case": CASE, "variant": variant, "cold": cold, "bytes": 1e6, "seconds": {"median": us / 1e6, "samples": 30}}
+
+
+def comparison(b, ratio, cold, a="rows"):
+    return {"name": CASE, "a": a, "b": b, "cold": cold, "ratio": {"median": ratio, "p10": ratio, "p90": ratio}}
+
+
+def machine(hot_last):
+    """One run: cold buffers 40 us, a floor 20, one with sums 25, trusted 10; hot ones take a tenth and have other ratios."""
+    cold = ([entry("rows", 40, True), entry("rows (trusted)", 10, True), entry("floor 2r2w", 20, True), entry("floor 2r2w with sums, 32 lanes x 1", 25, True)],
+            [comparison("floor 2r2w", 2.0, True), comparison("floor 2r2w with sums, 32 lanes x 1", 1.6, True), comparison("rows", 0.25, True, "rows (trusted)")])
+    hot = ([entry("rows", 4, False), entry("rows (trusted)", 8, False), entry("floor 2r2w", 1, False), entry("floor 2r2w with sums, 32 lanes x 1", 3.2, False)],
+           [comparison("floor 2r2w", 4.0, False), comparison("floor 2r2w with sums, 32 lanes x 1", 1.25, False), comparison("rows", 2.0, False, "rows (trusted)")])
+    first, last = (cold, hot) if hot_last else (hot, cold)
+    made = figures.Machine("m")
+    made.safe.append({"context": {"date": "2026-01-01", "packages": {PACKAGE: "d"}, "dependent_dispatch_seconds": 1e-6},
+                      "benchmarks": first[0] + last[0], "comparisons": first[1] + last[1]})
+    return made
+
+
+class ColdAndHot(unittest.TestCase):
+    MACHINES = [machine(hot_last) for hot_last in (True, False)]
+
+    def test_floors_are_those_of_cold_buffers(self):
+        for made in self.MACHINES:
+            self.assertEqual(figures.floor_entries(made.safe, PACKAGE)[CASE]["seconds"]["median"], 20 / 1e6)
+            self.assertEqual(figures.sum_floor_entries(made.safe, PACKAGE)[CASE]["seconds"]["median"], 25 / 1e6)
+            self.assertEqual(figures.floor_ratios(made), {(PACKAGE, CASE): 2.0})
+
+    def test_tables_of_floors_have_cold_ratios(self):
+        for made in self.MACHINES:
+            page = "\n".join(report.comparisons_section(made))
+            self.assertIn("| 8x8_f32 | rows | floor 2r2w | 20.0 | 2.000 |", page)
+            self.assertIn("| 25.0 | 40.0 | 1.600 |", page)
+            self.assertNotIn("4.000", page)
+            self.assertNotIn("1.250", page)
+
+    def test_both_modes_are_told_for_each(self):
+        for made in self.MACHINES:
+            page = "\n".join(report.trusted_section(made))
+            self.assertIn("| 8x8_f32 | cold | 40.0 | 10.0 | 4.000 |", page)
+            self.assertIn("| 8x8_f32 | hot | 4.00 | 8.00 | 0.500 |", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
