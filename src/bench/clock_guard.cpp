@@ -31,13 +31,13 @@ Result<bool> ClockGuard::held() {
   return seconds < best_ * kTolerance;
 }
 
-Result<std::size_t> ClockGuard::run(const std::function<Status()>& timing,
-                                    std::size_t max_retries) {
+Result<ClockGuard::Outcome> ClockGuard::run(const std::function<Status()>& timing,
+                                            std::size_t max_retries) {
   for (std::size_t retries = 0;; ++retries) {
     WGK_TRY(bring_up());
     WGK_TRY(timing());
     WGK_ASSIGN(const bool kept, held());
-    if (kept || retries >= max_retries) return retries;
+    if (kept || retries >= max_retries) return Outcome{.retries = retries, .held = kept};
   }
 }
 

@@ -20,9 +20,13 @@ class ClockGuard {
   Status bring_up();
   // Whether the load still takes its best known time.
   Result<bool> held();
+  struct Outcome {
+    std::size_t retries = 0;  // timings thrown away
+    bool held = true;         // false: the clocks fell during the last one too
+  };
   // Brings the clocks up, calls `timing`, and does so again while they fell meanwhile, at most
-  // `max_retries` times. The number of timings thrown away.
-  Result<std::size_t> run(const std::function<Status()>& timing, std::size_t max_retries);
+  // `max_retries` times.
+  Result<Outcome> run(const std::function<Status()>& timing, std::size_t max_retries);
 
  private:
   Load load_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <format>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,11 +19,16 @@ struct Number {
   double value;
 };
 
-// A pass that binds `slots` of `tensors` in order.
+// A tensor of a pass.
+struct Use {
+  std::size_t slot;
+  bool writes;
+};
+
+// A pass that binds `uses` of `tensors` in order.
 Result<PlanPass> make_pass(std::string_view name, std::string_view text,
                            const std::vector<Number>& numbers,
-                           const std::vector<PlanTensor>& tensors,
-                           const std::vector<std::size_t>& slots,
+                           const std::vector<PlanTensor>& tensors, const std::vector<Use>& uses,
                            std::array<std::uint32_t, 3> dispatch) {
   auto parsed = jinja::Template::parse(text, std::string(name) + ".wgsl.jinja");
   if (!parsed) return std::unexpected(std::move(parsed.error()));
@@ -38,14 +42,14 @@ Result<PlanPass> make_pass(std::string_view name, std::string_view text,
   pass.label = std::format("wgk.device.{}", name);
   pass.shader = std::string(name) + ".wgsl.jinja";
   std::string key = *wgsl;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const PlanTensor& tensor = tensors[slots[i]];
-    const bool writes = tensor.is_output;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const auto [slot, writes] = uses[i];
+    const PlanTensor& tensor = tensors[slot];
     pass.bindings.push_back({.index = static_cast<std::uint32_t>(i),
                              .type = writes ? BindingType::kStorage : BindingType::kReadOnlyStorage,
                              .name = tensor.port,
                              .resource = PlanBinding::Resource::kTensor,
-                             .slot = slots[i],
+                             .slot = slot,
                              .offset = 0,
                              .size = tensor.buffer_size});
     key += writes ? 'w' : 'r';
@@ -73,9 +77,9 @@ Result<std::shared_ptr<const Plan>> one_pass(std::string_view name, std::string_
                                              const std::vector<Number>& numbers,
                                              std::vector<PlanTensor> tensors,
                                              std::array<std::uint32_t, 3> dispatch) {
-  std::vector<std::size_t> slots(tensors.size());
-  std::iota(slots.begin(), slots.end(), std::size_t{0});
-  auto pass = make_pass(name, text, numbers, tensors, slots, dispatch);
+  std::vector<Use> uses;
+  for (std::size_t i = 0; i < tensors.size(); ++i) uses.push_back({i, tensors[i].is_output});
+  auto pass = make_pass(name, text, numbers, tensors, uses, dispatch);
   if (!pass) return std::unexpected(std::move(pass.error()));
   auto plan = new_plan(name, std::move(tensors));
   plan->passes.push_back(std::move(*pass));
@@ -100,8 +104,9 @@ std::vector<PlanTensor> stream_tensors(int reads, int writes, std::uint64_t byte
   return tensors;
 }
 
-std::array<std::uint32_t, 3> stream_groups(std::uint64_t bytes) {
-  const std::uint64_t groups = std::max<std::uint64_t>(1, (bytes / 16 + 255) / 256);
+std::array<std::uint32_t, 3> stream_groups(std::uint64_t bytes, const StreamShape& shape = {}) {
+  const std::uint64_t each = std::uint64_t{shape.lanes} * shape.items;
+  const std::uint64_t groups = std::max<std::uint64_t>(1, (bytes / 16 + each - 1) / each);
   // Rows of equal length: a full row of 65,535 and a nearly empty one would time workgroups that do
   // nothing.
   const std::uint64_t y = (groups + 65534) / 65535;
@@ -109,30 +114,41 @@ std::array<std::uint32_t, 3> stream_groups(std::uint64_t bytes) {
   return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), 1};
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes) {
-  return one_pass(
-      "streams", k_streams_text,
-      {{"reads", static_cast<double>(reads)}, {"writes", static_cast<double>(writes)}, {"step", 0}},
-      stream_tensors(reads, writes, bytes), stream_groups(bytes));
+std::vector<Number> stream_numbers(std::size_t reads, std::size_t writes, int step,
+                                   const StreamShape& shape) {
+  return {{"reads", static_cast<double>(reads)},
+          {"writes", static_cast<double>(writes)},
+          {"step", static_cast<double>(step)},
+          {"lanes", static_cast<double>(shape.lanes)},
+          {"items", static_cast<double>(shape.items)}};
 }
 
-Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, std::uint64_t bytes) {
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes,
+                                                 const StreamShape& shape) {
+  return one_pass(
+      "streams", k_streams_text,
+      stream_numbers(static_cast<std::size_t>(reads), static_cast<std::size_t>(writes), 0, shape),
+      stream_tensors(reads, writes, bytes), stream_groups(bytes, shape));
+}
+
+Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, const TwoSteps& steps,
+                                               std::uint64_t bytes, const StreamShape& shape) {
   std::vector<PlanTensor> tensors = stream_tensors(reads, writes, bytes);
+  const std::size_t word = tensors.size();
   tensors.push_back(words("word", 16, true));
   tensors.back().is_input = true;
-  std::vector<std::size_t> all(tensors.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<std::size_t> read(all.begin(), all.begin() + reads);
-  read.push_back(tensors.size() - 1);
   auto plan = new_plan("streams in two dispatches", tensors);
   for (const int step : {1, 2}) {
+    const StepStreams& streams = step == 1 ? steps.first : steps.second;
+    std::vector<Use> uses;
+    for (const std::size_t slot : streams.reads) uses.push_back({slot, false});
+    for (const std::size_t slot : streams.writes) uses.push_back({slot, true});
+    uses.push_back({word, step == 1});
     auto pass = make_pass(step == 1 ? "gather" : "streams", k_streams_text,
-                          {{"reads", static_cast<double>(reads)},
-                           {"writes", step == 1 ? 0.0 : writes},
-                           {"step", static_cast<double>(step)}},
-                          tensors, step == 1 ? read : all, stream_groups(bytes));
+                          stream_numbers(streams.reads.size(), streams.writes.size(), step, shape),
+                          tensors, uses, stream_groups(bytes, shape));
     if (!pass) return std::unexpected(std::move(pass.error()));
     plan->passes.push_back(std::move(*pass));
   }

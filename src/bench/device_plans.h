@@ -5,18 +5,35 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "wgk/error.h"
 #include "wgk/plan.h"
 
 namespace wgk::bench {
 
-// Reads `reads` and writes `writes` buffers of `bytes` each (a multiple of 16), 16 bytes per lane.
-// reads and writes are 1 to 4.
-Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes);
-// The same after a dispatch that reads everything once, on which the second one depends: the floor
-// of what needs a reduction over all of it first.
-Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, std::uint64_t bytes);
+// How a kernel of streams is cut up: `lanes` lanes of a workgroup take `items` vectors of 16 bytes
+// each. With 2 to 8 items the vectors of a buffer must be a multiple of lanes * items; more of them
+// are a loop.
+struct StreamShape {
+  std::uint32_t lanes = 256, items = 1;
+};
+// Reads `reads` and writes `writes` buffers of `bytes` each (a multiple of 16). reads and writes
+// are 1 to 4.
+Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes,
+                                                 const StreamShape& shape = {});
+// What a dispatch of two reads and writes: buffers counted from the first that is read to the last
+// that is written.
+struct StepStreams {
+  std::vector<std::size_t> reads, writes;
+};
+struct TwoSteps {
+  StepStreams first, second;
+};
+// Such streams in two dispatches, of which the second waits for a word of the first: the floor of
+// what needs a reduction over many workgroups before its last write.
+Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, const TwoSteps& steps,
+                                               std::uint64_t bytes, const StreamShape& shape = {});
 // Reads and writes as streams_plan, in `groups` workgroups of `lanes` lanes (a multiple of
 // `subgroup`, the device's only subgroup size) with `items` vectors of 16 bytes each; the last
 // write of a workgroup waits for a sum over what it read: the floor of a norm with a workgroup a

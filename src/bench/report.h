@@ -26,6 +26,7 @@ struct Context {
   double copy_bytes_per_second = 0;       // read + write, this run
   double empty_dispatch_seconds = 0;      // independent, no bindings
   double dependent_dispatch_seconds = 0;  // each waits for the one before
+  bool clock_held = true;                 // while the three were measured
   std::vector<std::pair<std::string, std::string>> packages;  // op id -> digest of the manifest
 };
 
@@ -47,6 +48,7 @@ struct Measurement {
   double copy_bytes_per_second =
       0;  // read + write, the fastest tenth, between the samples of this one; 0: not taken
   std::size_t clock_retries = 0;  // timings thrown away because the device's clocks had dropped
+  bool clock_held = true;         // false: they dropped during the last one too, which was kept
   std::optional<HostCosts> host;
 
   double bytes_per_second() const { return seconds.median > 0 ? bytes / seconds.median : 0; }
@@ -66,6 +68,12 @@ struct Report {
   std::vector<Measurement> measurements;
   std::vector<Comparison> comparisons;
 };
+
+// Whether every figure was taken with steady clocks, as far as the device lets one know.
+bool clocks_held(const Report& report);
+inline constexpr std::string_view kUnsteady =
+    "Clock unsteady: the device's clocks fell during this timing and during each of its "
+    "repetitions; the figure may be too large.";
 
 // The form that users of Google Benchmark know: {"context": ..., "benchmarks": [...]}, and
 // "comparisons".

@@ -137,7 +137,8 @@ std::string measurement_row(const Measurement& m, double copy, double widest) {
   const double share = copy > 0 ? m.bytes_per_second() / copy : 0;
   std::string row = is_floor(m) ? "<tr class=\"floor\">" : "<tr>";
   for (const std::string& value :
-       {m.name, m.variant, format_seconds(m.seconds.median),
+       {m.name, m.variant,
+        format_seconds(m.seconds.median) + (m.clock_held ? "" : ", clock unsteady"),
         format_seconds(m.seconds.p10) + " - " + format_seconds(m.seconds.p90),
         m.bytes > 0 ? format_rate(m.bytes_per_second(), "B/s") : "-",
         m.flops > 0 ? format_rate(m.flops_per_second(), "FLOP/s") : "-"}) {
@@ -208,6 +209,7 @@ std::string context_table(const Context& c) {
   row("copy speed (read + write)", format_rate(c.copy_bytes_per_second, "B/s"));
   row("empty dispatch", format_seconds(c.empty_dispatch_seconds));
   row("dependent dispatch", format_seconds(c.dependent_dispatch_seconds));
+  if (!c.clock_held) row("the clocks during these", "unsteady");
   row("cache that cold buffers rotate past", format_rate(c.cache_bytes, "B"));
   row("wgkernels", c.library_version);
   for (const auto& [op, digest] : c.packages) row(op.c_str(), "manifest sha256 " + digest);
@@ -258,6 +260,7 @@ std::string to_html(const Report& report) {
   html += "<a href=\"#roofline\">Roofline</a>";
   if (has_host(report)) html += "<a href=\"#host\">Host costs</a>";
   html += "<a href=\"#device\">Device and versions</a></nav>\n";
+  if (!clocks_held(report)) html += "<p class=\"warn\">" + std::string(kUnsteady) + "</p>\n";
   html += "<h2 id=\"cases\">Cases</h2>\n" + measurements_table(report, true) +
           measurements_table(report, false);
   if (!report.comparisons.empty())

@@ -85,6 +85,7 @@ Json context_json(const Context& c) {
                        {"copy_bytes_per_second", c.copy_bytes_per_second},
                        {"empty_dispatch_seconds", c.empty_dispatch_seconds},
                        {"dependent_dispatch_seconds", c.dependent_dispatch_seconds},
+                       {"clock_held", c.clock_held},
                        {"packages", std::move(packages)}});
 }
 
@@ -114,6 +115,7 @@ Json measurement_json(const Measurement& m, const Context& context) {
                             {"bytes_per_second", m.bytes_per_second()},
                             {"flops_per_second", m.flops_per_second()},
                             {"clock_retries", m.clock_retries},
+                            {"clock_held", m.clock_held},
                             {"largest_error", m.largest_error}});
   if (context.copy_bytes_per_second > 0) {
     json.set("fraction_of_copy", m.bytes_per_second() / context.copy_bytes_per_second);
@@ -125,6 +127,11 @@ Json measurement_json(const Measurement& m, const Context& context) {
   }
   if (m.host) json.set("host_seconds", host_json(*m.host));
   return json;
+}
+
+// Reports of older versions do not say.
+bool clock_held(const Json& json) {
+  return json.find("clock_held") == nullptr || flag(json, "clock_held");
 }
 
 Measurement measurement_from(const Json& json) {
@@ -146,6 +153,7 @@ Measurement measurement_from(const Json& json) {
   m.largest_error = number_or_zero(json, "largest_error");
   m.copy_bytes_per_second = number_or_zero(json, "copy_beside");
   m.clock_retries = static_cast<std::size_t>(number_or_zero(json, "clock_retries"));
+  m.clock_held = clock_held(json);
   if (const Json* host = json.find("host_seconds")) m.host = host_from(*host);
   return m;
 }
@@ -163,7 +171,8 @@ Context context_from(const Json& json) {
             .cache_bytes = number_or_zero(json, "cache_bytes"),
             .copy_bytes_per_second = number_or_zero(json, "copy_bytes_per_second"),
             .empty_dispatch_seconds = number_or_zero(json, "empty_dispatch_seconds"),
-            .dependent_dispatch_seconds = number_or_zero(json, "dependent_dispatch_seconds")};
+            .dependent_dispatch_seconds = number_or_zero(json, "dependent_dispatch_seconds"),
+            .clock_held = clock_held(json)};
   if (const Json* packages = json.find("packages"); packages && packages->if_object()) {
     for (const auto& [op, digest] : *packages->if_object()) {
       if (const std::string* text = digest.if_string()) c.packages.emplace_back(op, *text);

@@ -52,6 +52,7 @@ Row measurement_row(const Measurement& m, const Context& context) {
                : "-");
   row.push_back(std::format("{}", m.seconds.samples));
   row.push_back(std::format("{}", m.seconds.outliers));
+  if (!m.clock_held) row.push_back("clock unsteady");
   return row;
 }
 
@@ -71,6 +72,11 @@ void add_host_table(std::string& text, const Report& report, bool terminal) {
 }
 
 }  // namespace
+
+bool clocks_held(const Report& report) {
+  return report.context.clock_held &&
+         std::ranges::all_of(report.measurements, &Measurement::clock_held);
+}
 
 std::string format_seconds(double seconds) {
   if (seconds >= 1) return three_digits(seconds) + " s";
@@ -93,14 +99,15 @@ std::string to_table(const Report& report, bool terminal) {
   const Context& c = report.context;
   std::string text = std::format("device: {}{}, {} mode; clock: {}\n", c.adapter,
                                  c.software ? " (software: no GPU speed)" : "", c.mode, c.clock);
-  text += std::format("copy {}; empty dispatch {}; dependent dispatch {}\n\n",
-                      format_rate(c.copy_bytes_per_second, "B/s"),
-                      format_seconds(c.empty_dispatch_seconds),
-                      format_seconds(c.dependent_dispatch_seconds));
+  text += std::format(
+      "copy {}; empty dispatch {}; dependent dispatch {}{}\n\n",
+      format_rate(c.copy_bytes_per_second, "B/s"), format_seconds(c.empty_dispatch_seconds),
+      format_seconds(c.dependent_dispatch_seconds), c.clock_held ? "" : "; clock unsteady");
   std::vector<Row> rows = {{"case [variant]", "data", "median", "10-90 %", "bytes/s", "FLOP/s",
                             "of copy", "n", "outliers"}};
   for (const Measurement& m : report.measurements) rows.push_back(measurement_row(m, c));
   text += layout(rows, terminal);
+  if (!clocks_held(report)) text += "\n" + std::string(kUnsteady) + "\n";
   add_host_table(text, report, terminal);
   if (!report.comparisons.empty()) {
     rows = {{"comparison", "data", "a", "b", "time a / time b", "10-90 %"}};

@@ -97,6 +97,31 @@ TEST(Report, PageIsSelfContainedAndEscaped) {
   EXPECT_TRUE(contains(html, "not timed: wrong result"));
 }
 
+// A figure that the clock guard gave up on must not look like any other.
+TEST(Report, SaysWhereTheClocksDidNotHold) {
+  Report report = example();
+  EXPECT_TRUE(clocks_held(report));
+  EXPECT_FALSE(contains(to_table(report, false), "unsteady"));
+  EXPECT_FALSE(contains(to_html(report), "unsteady"));
+  report.measurements[0].clock_retries = 3;
+  report.measurements[0].clock_held = false;
+  const std::string table = to_table(report, false);
+  EXPECT_TRUE(contains(table, "\t3\t0\tclock unsteady\n")) << table;
+  EXPECT_TRUE(contains(table, kUnsteady.data()));
+  EXPECT_TRUE(contains(to_html(report), "11.0 us, clock unsteady"));
+  EXPECT_TRUE(contains(to_html(report), kUnsteady.data()));
+  const Json json = to_json(report);
+  EXPECT_FALSE(*json.find("benchmarks")->if_array()->front().find("clock_held")->if_bool());
+  EXPECT_TRUE(*json.find("context")->find("clock_held")->if_bool());
+  const auto back = report_from_json(json);
+  ASSERT_TRUE(back);
+  EXPECT_FALSE(back->measurements[0].clock_held);
+  EXPECT_TRUE(back->measurements[1].clock_held);
+  report.context.clock_held = false;
+  EXPECT_TRUE(contains(to_table(report, false), "dependent dispatch 1.80 us; clock unsteady\n"));
+  EXPECT_FALSE(report_from_json(to_json(report))->context.clock_held);
+}
+
 // A mean over cold and hot figures would say nothing.
 TEST(Report, PageKeepsColdAndHotApart) {
   Report report = example();

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/try.h"
+#include "bench/floors.h"
 #include "bench/host_costs.h"
 #include "json/json.h"
 #include "verify/runner.h"
@@ -17,6 +18,8 @@ namespace wgk::bench {
 namespace {
 
 constexpr double kMemoryBytes = 8e9;  // of one rotation
+// Mesa maps memory for each bind group and crashes when the process may not map more.
+constexpr std::size_t kManySets = 4096;
 
 // What is timed on one case: a plan with its place in the report.
 struct Contender {
@@ -127,107 +130,28 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
   return entry;
 }
 
-// The large tensors of a case, as if all of its traffic were theirs.
-struct Streams {
-  std::vector<std::size_t> read, written;  // tensors of the plan
-  std::uint64_t bytes = 0;                 // of each
-  bool own = false;  // they are equal and as large as that: a floor can use them
-
-  int reads() const { return std::clamp(static_cast<int>(read.size()), 1, 4); }
-  int writes() const { return std::clamp(static_cast<int>(written.size()), 1, 4); }
-  // The tensors in the order in which plans of streams bind theirs.
-  std::vector<std::size_t> slots() const {
-    std::vector<std::size_t> all = read;
-    all.append_range(written);
-    return all;
-  }
-};
-
-Streams streams_of(const Plan& plan, double least_bytes) {
-  std::uint64_t largest = 0;
-  for (const PlanTensor& tensor : plan.tensors) largest = std::max(largest, tensor.byte_length);
-  Streams streams;
-  streams.own = largest % 16 == 0;
-  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const PlanTensor& tensor = plan.tensors[i];
-    if (tensor.byte_length * 4 < largest) continue;
-    if (tensor.is_input) streams.read.push_back(i);
-    if (tensor.is_output) streams.written.push_back(i);
-    streams.own = streams.own && tensor.is_input != tensor.is_output &&
-                  tensor.byte_length == largest && tensor.buffer_size == largest;
-  }
-  streams.own = streams.own && streams.read.size() == static_cast<std::size_t>(streams.reads()) &&
-                streams.written.size() == static_cast<std::size_t>(streams.writes());
-  const double each = least_bytes / (streams.reads() + streams.writes());
-  // What is small (scales, statistics) is left out, so that the floor can use the case's tensors.
-  streams.own = streams.own && std::abs(each / static_cast<double>(largest) - 1) < 0.01;
-  streams.bytes = streams.own
-                      ? largest
-                      : std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
-  return streams;
-}
-
-// Shapes of workgroups that take the streams in as many workgroups as `plan` has; none where that
-// is no floor of it or the device's subgroups have no fixed size.
-std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
-  std::vector<SumShape> shapes;
-  const auto& dispatch = plan.passes.front().dispatch;
-  const std::uint64_t groups = std::uint64_t{dispatch[0]} * dispatch[1] * dispatch[2];
-  const int size = caps.subgroup_min_size.value_or(0);
-  if (plan.passes.size() != 1 || size < 4 || caps.subgroup_max_size != size || groups == 0 ||
-      groups > 65535 || !caps.has_feature("subgroups")) {
-    return shapes;
-  }
-  const auto subgroup = static_cast<std::uint32_t>(size);
-  const double part = static_cast<double>(streams.bytes / 16) / static_cast<double>(groups);
-  const double most =
-      std::min(1024.0, caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256));
-  for (const std::uint32_t items : {1U, 2U, 4U, 8U}) {
-    const double lanes = std::round(part / (items * subgroup)) * subgroup;
-    if (lanes < subgroup || lanes > most || std::abs(lanes * items / part - 1) > 0.02) continue;
-    shapes.push_back(
-        {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(lanes), items, subgroup});
-    // Mesa maps memory for each bind group and crashes when the process may not map more.
-    if (caps.is_fallback_adapter) break;
-  }
-  return shapes;
-}
-
-// A kernel that reads and writes as many large tensors as the case has, with as many bytes in all,
-// and in the very buffers of the case where it can: where a buffer lies is worth up to 2 %. Of
-// plans of several dispatches: one that reads all and then, depending on it, such a kernel. With
-// `sum_floors` also kernels that cannot write before they have summed up what they read.
+// The floors of a case, each with calls to time; some on the buffers of `calls`.
 Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rotation& calls,
                                                   bool cold) const {
-  const double past = cold ? options_.cache_bytes : 0;
   const Plan& plan = entry.prepared->plan();
   const Streams streams = streams_of(plan, entry.measurement.bytes);
+  const DeviceCaps& caps = context_.device->caps();
+  FloorKinds kinds{.streams = options_.floors, .sums = options_.sum_floors};
+  if (caps.is_fallback_adapter && calls.size() > kManySets) kinds.shapes = 1;
+  WGK_ASSIGN(const std::vector<Floor> kernels, floors_of(plan, streams, caps, kinds));
   std::vector<Timed> result;
-  const auto add = [&](const std::string& label, const Result<std::shared_ptr<const Plan>>& floor,
-                       std::uint64_t bytes) -> Status {
-    WGK_TRY(floor);
-    const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1;
-    WGK_ASSIGN(Rotation rotation, own ? timer_.rotation_on(*floor, calls, streams.slots())
-                                      : timer_.rotation_of(*floor, past));
-    Measurement m{
-        .package = entry.measurement.package,
-        .name = entry.measurement.name,
-        .variant = std::format("floor {}r{}w{}", streams.reads(), streams.writes(), label),
-        .tags = entry.measurement.tags};
-    m.dispatches = (*floor)->passes.size();
-    m.bytes = static_cast<double>(bytes) * (streams.reads() + streams.writes());
+  for (const Floor& floor : kernels) {
+    const double past = cold ? options_.cache_bytes : 0;
+    WGK_ASSIGN(Rotation rotation, floor.on_buffers_of_case
+                                      ? timer_.rotation_on(floor.plan, calls, streams.slots())
+                                      : timer_.rotation_of(floor.plan, past));
+    Measurement m{.package = entry.measurement.package,
+                  .name = entry.measurement.name,
+                  .variant = floor.label,
+                  .tags = entry.measurement.tags};
+    m.dispatches = floor.plan->passes.size();
+    m.bytes = floor.bytes;
     result.push_back({std::move(m), std::move(rotation)});
-    return {};
-  };
-  const int reads = streams.reads(), writes = streams.writes();
-  if (options_.floors && plan.passes.size() > 1)
-    WGK_TRY(add(" in two dispatches", twice_plan(reads, writes, streams.bytes), streams.bytes));
-  if (options_.floors && plan.passes.size() == 1)
-    WGK_TRY(add("", streams_plan(reads, writes, streams.bytes), streams.bytes));
-  if (!options_.sum_floors) return result;
-  for (const SumShape& shape : sum_shapes(plan, streams, context_.device->caps())) {
-    WGK_TRY(add(std::format(" with sums, {} lanes x {}", shape.lanes, shape.items),
-                sums_plan(reads, writes, shape), shape.bytes()));
   }
   return result;
 }
@@ -275,7 +199,8 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
     m.copy_bytes_per_second = copy_speed;
     m.cold = cold;
     m.seconds = summarize(timings[i].seconds);
-    m.clock_retries = timings[i].clock_retries;
+    m.clock_retries = timings[i].clock.retries;
+    m.clock_held = timings[i].clock.held;
     const auto compare = [&](std::size_t other) {
       report_.comparisons.push_back({m.package, m.name, m.variant, timed[other].measurement.variant,
                                      cold,
@@ -397,6 +322,7 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
   report.context.copy_bytes_per_second = speed.copy_bytes_per_second;
   report.context.empty_dispatch_seconds = speed.empty_dispatch_seconds;
   report.context.dependent_dispatch_seconds = speed.dependent_dispatch_seconds;
+  report.context.clock_held = speed.clock_held;
   Runner runner(context, *timer, complete, report, progress);
   for (const package::BenchCase& bench : subject.benches) {
     if (!selected(bench, subject.package->manifest.op_id(), complete)) continue;

@@ -190,7 +190,7 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
 Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) {
   if (!guard_) return measure_once(rotations);
   std::vector<Timing> timings;
-  const auto retries = guard_->run(
+  const auto outcome = guard_->run(
       [&]() -> Status {
         auto once = measure_once(rotations);
         if (!once) return std::unexpected(std::move(once.error()));
@@ -198,8 +198,8 @@ Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) 
         return {};
       },
       options_.max_retries);
-  if (!retries) return std::unexpected(retries.error());
-  for (Timing& timing : timings) timing.clock_retries = *retries;
+  if (!outcome) return std::unexpected(outcome.error());
+  for (Timing& timing : timings) timing.clock = *outcome;
   return timings;
 }
 
@@ -242,12 +242,14 @@ Result<DeviceSpeed> Timer::device_speed(double cache_bytes) {
   if (!copied) return std::unexpected(std::move(copied.error()));
   speed.copy_bytes_per_second =
       static_cast<double>(copied_bytes()) / summarize(copied->front().seconds).median;
+  speed.clock_held = copied->front().clock.held;
   const auto one = [&](Result<std::shared_ptr<const Plan>> plan) -> Result<double> {
     if (!plan) return std::unexpected(std::move(plan.error()));
     auto rotation = bind_sets(context_, *plan, 1);
     if (!rotation) return std::unexpected(std::move(rotation.error()));
     auto timings = measure({&*rotation, 1});
     if (!timings) return std::unexpected(std::move(timings.error()));
+    speed.clock_held = speed.clock_held && timings->front().clock.held;
     return summarize(timings->front().seconds).median;
   };
   auto empty = one(empty_plan());

@@ -33,7 +33,7 @@ struct TimerOptions {
 struct Timing {
   std::vector<double> seconds;    // per call, one entry per pass
   std::uint32_t repetitions = 0;  // calls per pass
-  std::size_t clock_retries = 0;
+  ClockGuard::Outcome clock;
 };
 
 // What the device does at best, measured once per run.
@@ -41,6 +41,7 @@ struct DeviceSpeed {
   double copy_bytes_per_second = 0;  // read + write of large buffers
   double empty_dispatch_seconds = 0;
   double dependent_dispatch_seconds = 0;
+  bool clock_held = true;  // during each of the three
 };
 
 class Timer {

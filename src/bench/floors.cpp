@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/floors.h"
+
+#include <cmath>
+#include <format>
+
+#include "base/try.h"
+
+namespace wgk::bench {
+namespace {
+
+// Shapes of workgroups that take the streams in as many workgroups as `plan` has; none where that
+// is no floor of it or the device's subgroups have no fixed size.
+std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
+  std::vector<SumShape> shapes;
+  const auto& dispatch = plan.passes.front().dispatch;
+  const std::uint64_t groups = std::uint64_t{dispatch[0]} * dispatch[1] * dispatch[2];
+  const int size = caps.subgroup_min_size.value_or(0);
+  if (plan.passes.size() != 1 || size < 4 || caps.subgroup_max_size != size || groups == 0 ||
+      groups > 65535 || !caps.has_feature("subgroups")) {
+    return shapes;
+  }
+  const auto subgroup = static_cast<std::uint32_t>(size);
+  const double part = static_cast<double>(streams.bytes / 16) / static_cast<double>(groups);
+  const double most =
+      std::min(1024.0, caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256));
+  for (const std::uint32_t items : {1U, 2U, 4U, 8U}) {
+    const double lanes = std::round(part / (items * subgroup)) * subgroup;
+    if (lanes < subgroup || lanes > most || std::abs(lanes * items / part - 1) > 0.02) continue;
+    shapes.push_back(
+        {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(lanes), items, subgroup});
+    // Mesa maps memory for each bind group and crashes when the process may not map more.
+    if (caps.is_fallback_adapter) break;
+  }
+  return shapes;
+}
+
+std::string streams_label(const StepStreams& streams) {
+  std::string label = streams.reads.empty() ? "" : std::format("{}r", streams.reads.size());
+  if (!streams.writes.empty()) label += std::format("{}w", streams.writes.size());
+  return label;
+}
+
+// How kernels of streams are cut up on a device, the most promising first: one 16-byte vector a
+// lane is best on GPUs, or next to it; processors like few lanes with long loops.
+std::vector<StreamShape> stream_shapes(const DeviceCaps& caps, std::uint64_t bytes,
+                                       std::size_t most) {
+  std::vector<StreamShape> shapes;
+  if (caps.is_fallback_adapter) {
+    const auto lanes =
+        static_cast<std::uint32_t>(std::clamp(caps.subgroup_min_size.value_or(8), 4, 64));
+    shapes = {{lanes, 512}, {lanes, 64}, {}};
+  } else {
+    shapes.emplace_back();
+    const double lanes = caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256);
+    for (const StreamShape shape :
+         {StreamShape{256, 2}, StreamShape{256, 4}, StreamShape{512, 1}, StreamShape{128, 1}}) {
+      if (bytes / 16 % (std::uint64_t{shape.lanes} * shape.items) == 0 && shape.lanes <= lanes)
+        shapes.push_back(shape);
+    }
+  }
+  if (shapes.size() > most) shapes.resize(most);
+  return shapes;
+}
+
+std::string shape_label(const StreamShape& shape) {
+  const StreamShape usual;
+  return shape.lanes == usual.lanes && shape.items == usual.items
+             ? ""
+             : std::format(", {} lanes x {}", shape.lanes, shape.items);
+}
+
+}  // namespace
+
+Streams streams_of(const Plan& plan, double least_bytes) {
+  std::uint64_t largest = 0;
+  for (const PlanTensor& tensor : plan.tensors) largest = std::max(largest, tensor.byte_length);
+  Streams streams;
+  streams.own = largest % 16 == 0;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[i];
+    if (tensor.byte_length * 4 < largest) continue;
+    if (tensor.is_input) streams.read.push_back(i);
+    if (tensor.is_output) streams.written.push_back(i);
+    streams.own = streams.own && tensor.is_input != tensor.is_output &&
+                  tensor.byte_length == largest && tensor.buffer_size == largest;
+  }
+  streams.own = streams.own && streams.read.size() == static_cast<std::size_t>(streams.reads()) &&
+                streams.written.size() == static_cast<std::size_t>(streams.writes());
+  const double each = least_bytes / (streams.reads() + streams.writes());
+  // What is small (scales, statistics) is left out, so that the floor can use the case's tensors.
+  streams.own = streams.own && std::abs(each / static_cast<double>(largest) - 1) < 0.01;
+  streams.bytes = streams.own
+                      ? largest
+                      : std::max<std::uint64_t>(16, static_cast<std::uint64_t>(each) / 16 * 16);
+  return streams;
+}
+
+std::vector<TwoSteps> two_steps(const Plan& plan, const Streams& streams) {
+  const auto reads = static_cast<std::size_t>(streams.reads());
+  const auto writes = static_cast<std::size_t>(streams.writes());
+  std::vector<bool> first(reads + writes), last(reads + writes);
+  for (const PlanPass& pass : plan.passes) {
+    for (const PlanBinding& binding : pass.bindings) {
+      if (binding.resource != PlanBinding::Resource::kTensor) continue;
+      const auto mark = [&](const std::vector<std::size_t>& of, std::size_t most,
+                            std::size_t offset) {
+        const auto at = static_cast<std::size_t>(std::ranges::find(of, binding.slot) - of.begin());
+        if (at < most) (&pass == &plan.passes.back() ? last : first)[offset + at] = true;
+      };
+      mark(streams.read, std::min(reads, streams.read.size()), 0);
+      mark(streams.written, std::min(writes, streams.written.size()), reads);
+    }
+  }
+  TwoSteps again, kept, all;
+  for (std::size_t i = 0; i < reads + writes; ++i) {
+    if (i < reads) {
+      if (first[i]) again.first.reads.push_back(i);
+      if (first[i]) kept.first.reads.push_back(i);
+      if (last[i]) again.second.reads.push_back(i);
+      if (last[i] && !first[i]) kept.second.reads.push_back(i);
+      all.first.reads.push_back(i);
+    } else {
+      again.second.writes.push_back(i);
+      (first[i] ? kept.first : kept.second).writes.push_back(i);
+      if (first[i]) kept.second.reads.push_back(i);
+    }
+  }
+  all.second = again.second;
+  std::vector<TwoSteps> forms;
+  if (again.first.reads.empty()) return {all};
+  forms.push_back(again);
+  if (!kept.first.writes.empty() && !kept.second.writes.empty()) forms.push_back(kept);
+  if (again.first.reads.size() < reads) forms.push_back(all);
+  return forms;
+}
+
+Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
+                                     const DeviceCaps& caps, const FloorKinds& kinds) {
+  std::vector<Floor> floors;
+  const int reads = streams.reads(), writes = streams.writes();
+  const auto add = [&](const std::string& label, Result<std::shared_ptr<const Plan>> floor,
+                       std::uint64_t bytes) -> Status {
+    WGK_TRY(floor);
+    const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1;
+    floors.push_back(
+        {"floor " + label, *std::move(floor), static_cast<double>(bytes) * (reads + writes), own});
+    return {};
+  };
+  const std::string once = std::format("{}r{}w", reads, writes);
+  const bool twice = plan.passes.size() > 1;
+  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, kinds.shapes)) {
+    if (!kinds.streams) break;
+    if (!twice) {
+      WGK_TRY(add(once + shape_label(shape), streams_plan(reads, writes, streams.bytes, shape),
+                  streams.bytes));
+      continue;
+    }
+    for (const TwoSteps& steps : two_steps(plan, streams)) {
+      WGK_TRY(add(std::format("{} + {} in two dispatches{}", streams_label(steps.first),
+                              streams_label(steps.second), shape_label(shape)),
+                  twice_plan(reads, writes, steps, streams.bytes, shape), streams.bytes));
+    }
+  }
+  if (!kinds.sums) return floors;
+  for (const SumShape& shape : sum_shapes(plan, streams, caps)) {
+    WGK_TRY(add(std::format("{} with sums, {} lanes x {}", once, shape.lanes, shape.items),
+                sums_plan(reads, writes, shape), shape.bytes()));
+  }
+  return floors;
+}
+
+}  // namespace wgk::bench

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/floors.h"
+
+#include <gtest/gtest.h>
+
+namespace wgk::bench {
+namespace {
+
+PlanTensor tensor(const char* port, bool is_output) {
+  return {.port = port,
+          .shape = {1024},
+          .byte_length = 4096,
+          .buffer_size = 4096,
+          .is_input = !is_output,
+          .is_output = is_output};
+}
+
+PlanPass pass(const std::vector<std::size_t>& slots) {
+  PlanPass made;
+  for (const std::size_t slot : slots) {
+    PlanBinding binding;
+    binding.slot = slot;
+    made.bindings.push_back(binding);
+  }
+  PlanBinding scratch;
+  scratch.resource = PlanBinding::Resource::kScratch;
+  made.bindings.push_back(scratch);
+  return made;
+}
+
+// x, skip and gamma; y and the sum of x and skip.
+Plan row_norm(const std::vector<std::size_t>& first, const std::vector<std::size_t>& second) {
+  Plan plan;
+  for (const char* port : {"x", "skip", "gamma"}) plan.tensors.push_back(tensor(port, false));
+  for (const char* port : {"y", "sum"}) plan.tensors.push_back(tensor(port, true));
+  plan.passes = {pass(first), pass(second)};
+  return plan;
+}
+
+using Slots = std::vector<std::size_t>;
+
+void expect(const TwoSteps& steps, const TwoSteps& wanted) {
+  EXPECT_EQ(steps.first.reads, wanted.first.reads);
+  EXPECT_EQ(steps.first.writes, wanted.first.writes);
+  EXPECT_EQ(steps.second.reads, wanted.second.reads);
+  EXPECT_EQ(steps.second.writes, wanted.second.writes);
+}
+
+TEST(Floors, StreamsAreTheLargeTensors) {
+  Plan plan = row_norm({0, 1, 4}, {0, 1, 2, 3, 4});
+  plan.tensors.push_back({.port = "scale", .byte_length = 4, .buffer_size = 4, .is_input = true});
+  const Streams streams = streams_of(plan, 5 * 4096);
+  EXPECT_EQ(streams.slots(), (Slots{0, 1, 2, 3, 4}));
+  EXPECT_EQ(streams.reads(), 3);
+  EXPECT_EQ(streams.writes(), 2);
+  EXPECT_EQ(streams.bytes, 4096U);
+  EXPECT_TRUE(streams.own);
+  EXPECT_FALSE(streams_of(plan, 3 * 4096).own);
+}
+
+// Whatever two dispatches do with these streams, it is one of these.
+TEST(Floors, TwoDispatchesReadAgainOrKeepOrReadAhead) {
+  const Plan plan = row_norm({0, 1, 4}, {0, 1, 2, 3, 4});
+  const auto forms = two_steps(plan, streams_of(plan, 5 * 4096));
+  ASSERT_EQ(forms.size(), 3U);
+  expect(forms[0], {{{0, 1}, {}}, {{0, 1, 2}, {3, 4}}});
+  expect(forms[1], {{{0, 1}, {4}}, {{2, 4}, {3}}});
+  expect(forms[2], {{{0, 1, 2}, {}}, {{0, 1, 2}, {3, 4}}});
+}
+
+TEST(Floors, NothingIsKeptWhereTheFirstDispatchWritesNothing) {
+  const Plan plan = row_norm({0, 1, 2}, {0, 1, 2, 3, 4});
+  const auto forms = two_steps(plan, streams_of(plan, 5 * 4096));
+  ASSERT_EQ(forms.size(), 1U);
+  expect(forms[0], {{{0, 1, 2}, {}}, {{0, 1, 2}, {3, 4}}});
+}
+
+// A merge of partial results reads no input: the second dispatch only writes.
+TEST(Floors, TheSecondDispatchMayReadNothing) {
+  const Plan plan = row_norm({0, 1, 2}, {3, 4});
+  const auto forms = two_steps(plan, streams_of(plan, 5 * 4096));
+  ASSERT_EQ(forms.size(), 1U);
+  expect(forms[0], {{{0, 1, 2}, {}}, {{}, {3, 4}}});
+}
+
+TEST(Floors, LabelsSayWhatIsMovedAndHow) {
+  const Plan plan = row_norm({0, 1, 4}, {0, 1, 2, 3, 4});
+  DeviceCaps caps;
+  caps.is_fallback_adapter = true;
+  caps.subgroup_min_size = 8;
+  const auto floors =
+      floors_of(plan, streams_of(plan, 5 * 4096), caps, {.streams = true, .sums = false});
+  ASSERT_TRUE(floors) << floors.error().to_string();
+  ASSERT_EQ(floors->size(), 9U);
+  EXPECT_EQ(floors->at(0).label, "floor 2r + 3r2w in two dispatches, 8 lanes x 512");
+  EXPECT_EQ(floors->at(1).label, "floor 2r1w + 2r1w in two dispatches, 8 lanes x 512");
+  EXPECT_EQ(floors->at(8).label, "floor 3r + 3r2w in two dispatches");
+  EXPECT_EQ(floors->at(0).plan->passes.size(), 2U);
+  EXPECT_FALSE(floors->at(0).on_buffers_of_case);
+  EXPECT_DOUBLE_EQ(floors->at(0).bytes, 5 * 4096);
+  const auto few =
+      floors_of(plan, streams_of(plan, 5 * 4096), caps, {.streams = true, .shapes = 1});
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->size(), 3U);
+}
+
+}  // namespace
+}  // namespace wgk::bench
