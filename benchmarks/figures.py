@@ -71,8 +71,8 @@ def ours_by_case(reports, package):
 
 
 def unsteady(entry):
-    """Whether the clock guard of `wgk bench` used up its retries, so that nothing says that the clocks held during this timing."""
-    return entry.get("clock_retries", 0) >= MAX_RETRIES
+    """Whether the clocks fell during this timing and during each of its repetitions. Files of older versions say only how often it was repeated."""
+    return not entry.get("clock_held", entry.get("clock_retries", 0) < MAX_RETRIES)
 
 
 def samples(entry):
@@ -91,9 +91,8 @@ def by_date(reports):
 
 
 def floor_entries(reports, package):
-    """case -> its floor kernel's entry with cold buffers, of the newest report that has it."""
-    return {entry["case"]: entry for report in by_date(reports) for entry in report["benchmarks"]
-            if entry["package"] == package and entry["cold"] and is_floor(entry["variant"]) and not has_sums(entry["variant"]) and timed(entry)}
+    """case -> the fastest of its floor kernels with cold buffers, of the newest report that has any."""
+    return fastest_floors(reports, package, False)
 
 
 def trusted(name):
@@ -107,8 +106,15 @@ def beside_floors(report, sums):
             if is_floor(c["b"]) and has_sums(c["b"]) == sums and not trusted(c["a"]) and c.get("cold", True)]
 
 
+def in_two(floor):
+    """Whether a floor is the fastest of the ways in which two dispatches can move a case's streams."""
+    return " + " in floor["variant"]
+
+
 def moves_more(floor, entry):
-    """Whether a floor moves more bytes than the case must: one in two dispatches reads everything twice."""
+    """Whether a floor moves more bytes than two dispatches must: before there were several ways, it read everything twice."""
+    if in_two(floor):
+        return False
     streams = re.match(r"floor (\d+)r(\d+)w", floor["variant"])
     twice = (2 * int(streams[1]) + int(streams[2])) / (int(streams[1]) + int(streams[2])) if "in two dispatches" in floor["variant"] else 1
     return twice * floor.get("bytes", 0) > 1.01 * entry.get("bytes", 0)
@@ -155,18 +161,33 @@ def has_sums(name):
 
 
 def floor_ratios(machine):
-    """(package, case) -> our time over the floor kernel's, sample by sample in one run."""
-    return {(entry["package"], c["name"]): c["ratio"]["median"] for report in by_date(machine.safe)
-            for c in beside_floors(report, False) for entry in report["benchmarks"] if entry["case"] == c["name"]}
+    """(package, case) -> our time over that of its fastest floor kernel, sample by sample in one run."""
+    packages = {entry["case"]: entry["package"] for report in machine.safe for entry in report["benchmarks"]}
+    return {(packages[case], case): c["ratio"]["median"] for case, (_, c, _) in beside_fastest(machine, False).items()}
 
 
-def sum_floor_entries(reports, package):
-    """case -> the fastest of its floors with sums, of the newest report that has any."""
+def beside_fastest(machine, sums):
+    """case -> (report, comparison with its fastest floor, how many were tried), of the newest report that has any."""
+    found = {}
+    for report in by_date(machine.safe):
+        here = collections.defaultdict(list)
+        for c in beside_floors(report, sums):
+            here[c["name"], c["a"]].append(c)
+        found |= {case: (report, max(tried, key=lambda c: c["ratio"]["median"]), len(tried)) for (case, _), tried in here.items()}
+    return found
+
+
+def fastest_floors(reports, package, sums):
     found = {}
     for report in by_date(reports):
         here = collections.defaultdict(list)
         for entry in report["benchmarks"]:
-            if entry["package"] == package and has_sums(entry["variant"]) and entry["cold"] and timed(entry):
+            if entry["package"] == package and is_floor(entry["variant"]) and has_sums(entry["variant"]) == sums and entry["cold"] and timed(entry):
                 here[entry["case"]].append(entry)
         found |= {case: min(entries, key=lambda e: e["seconds"]["median"]) for case, entries in here.items()}
     return found
+
+
+def sum_floor_entries(reports, package):
+    """case -> the fastest of its floors with sums, of the newest report that has any."""
+    return fastest_floors(reports, package, True)

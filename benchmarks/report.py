@@ -20,7 +20,7 @@ import statistics
 import sys
 
 import ratio_plot
-from figures import (Machine, beside_floors, by_date, figure, floor_entries, floor_ratios, geometric_mean, has_sums, is_floor, microseconds, moves_more, ours_by_case,
+from figures import (Machine, beside_fastest, by_date, figure, floor_entries, floor_ratios, geometric_mean, in_two, is_floor, microseconds, moves_more, ours_by_case,
                      peer_entries, rate, samples, size_order, SAMPLES, sum_floor_entries, timed, trusted, unsteady, untimed_cases)
 
 
@@ -248,7 +248,7 @@ def turns_section(machine):
         yield f"### In turns with {c['peer']}\n"
         yield (f"{c['date'][:10]}, {c['adapter']} ({c['driver']}), {c['mode']} mode, wgkernels {c['library_version']}; {versions}. {c['rounds']} rounds of every case, ours and the peer one "
                f"after the other, with one set of buffers on both sides; ours by {c['clock']}, theirs by {c['peer_clock']}. The ratio is the median of the rounds, its range their least and "
-               f"most. The floor is a kernel that only reads and writes the case's tensors, timed between our samples.{' ' + c['note'] if c.get('note') else ''}\n")
+               f"most. The floor is the fastest of the kernels tried that only read and write the case's tensors, timed between our samples.{' ' + c['note'] if c.get('note') else ''}\n")
         rows = sorted((row for row in report["rows"] if "error" not in row), key=lambda row: size_order(row["case"]))
         goal = TURNS_GOALS.get(rows[0]["package"], 0) if rows else 0
         yield "| case | ours, us | theirs, us | theirs / ours | least - most | floor, us | theirs / floor |\n|" + " --- |" * 7
@@ -350,46 +350,20 @@ def trusted_section(machine):
 
 
 def comparisons_section(machine):
-    newest = {}
-    for report in by_date(machine.safe):
-        newest |= {c["name"]: (report, c) for c in beside_floors(report, False)}
-    rows = sorted(newest.values(), key=lambda row: size_order(row[1]["name"]))
-    if not rows:
-        return
-    yield "### Beside the floor\n"
-    yield ("`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case. One in two dispatches reads them in each, so it moves more than the case must and bounds "
-           "nothing from below.\n")
-    yield "| case | variant | floor | floor, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- |"
-    for report, c in rows:
-        floor, ours = (next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c[side] and e["cold"]), None) for side in "ba")
-        us = (figure(floor) if floor else "-") + (", moves more" if floor and ours and moves_more(floor, ours) else "")
-        yield f"| {c['name']} | {c['a']} | {c['b']} | {us} | {c['ratio']['median']:.3f} | {c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |"
-    yield ""
-    yield from sums_section(machine)
-
-
-def sums_section(machine):
-    """Beside the best of the kernels that stream as many bytes and sum up, once a workgroup, before their last write."""
-    best = {}
-    for report in by_date(machine.safe):
-        here = {}
-        for c in beside_floors(report, True):
-            if c["name"] not in here or c["ratio"]["median"] > here[c["name"]][1]["ratio"]["median"]:
-                here[c["name"]] = (report, c)
-        best |= here
-    if not best:
-        return
-    yield "### Beside a floor that sums up\n"
-    yield ("A kernel that only streams does not wait for anything, a norm cannot write before it has the sum over its row. These kernels stream the same bytes in as many workgroups as the "
-           "case's own kernel, and the last write of each workgroup waits for one sum over what the workgroup read (one barrier). The fastest of the tried numbers of lanes and vectors a lane is "
-           "shown; all were timed between the samples of the case.\n")
-    yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n| --- | --- | --- | --- | --- | --- | --- |"
-    for report, c in sorted(best.values(), key=lambda row: size_order(row[1]["name"])):
-        us = {e["variant"]: figure(e) for e in report["benchmarks"] if e["case"] == c["name"] and e["cold"] and timed(e)}
-        forms = [k["b"] for k in beside_floors(report, True) if k["name"] == c["name"] and k["a"] == c["a"]]
-        yield (f"| {c['name']} | {c['a']} | {len(forms)}: {c['b']} | {us[c['b']]} | {us[c['a']]} | {c['ratio']['median']:.3f} | "
-               f"{c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |")
-    yield ""
+    """Ours beside the fastest floor of each case, and beside the fastest of those that sum up."""
+    for sums in (False, True):
+        found = beside_fastest(machine, sums)
+        if not found:
+            continue
+        yield "### Beside a floor that sums up\n" if sums else "### Beside the floor\n"
+        yield SUM_FLOORS if sums else FLOORS
+        yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n|" + " --- |" * 7
+        for report, c, tried in sorted(found.values(), key=lambda row: size_order(row[1]["name"])):
+            floor, ours = (next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c[side] and e["cold"] and timed(e)), None) for side in "ba")
+            more = ", moves more" if floor and ours and moves_more(floor, ours) else ""
+            yield (f"| {c['name']} | {c['a']} | {tried}: {c['b']} | {figure(floor) if floor else '-'}{more} | {figure(ours) if ours else '-'} | {c['ratio']['median']:.3f} | "
+                   f"{c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |")
+        yield ""
 
 
 GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
@@ -410,7 +384,7 @@ def goal_state(goal, entry, floor, with_sum, of_floor):
     if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
         return "reached"
     if floor and bounds(floor, entry, goal["us"]):
-        return "below the floor"
+        return "below the floor in two dispatches" if in_two(floor) else "below the floor"
     return "below the floor with a sum" if with_sum and bounds(with_sum, entry, goal["us"]) else "missed"
 
 
@@ -418,6 +392,8 @@ def floor_cell(floor, with_sum, entry):
     text = figure(floor) if floor else "-"
     if floor and entry and moves_more(floor, entry):
         text += ", moves more"
+    if floor and in_two(floor):
+        text += ", in two dispatches"
     return text + (f", with a sum {figure(with_sum)}" if with_sum else "")
 
 
@@ -441,7 +417,8 @@ def goals_section(machine):
         yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
                "Below the floor: a kernel that only reads and writes these tensors, and moves no more than the case must, took at least 1 % longer than the goal, and ours does not beat it (by more than 1 %). "
                "Below the floor with a sum: so did the best of the tried kernels that also sum up once a workgroup before their last write, which bounds a norm with a workgroup a row and nothing "
-               "else. \"Moves more\": that floor reads everything twice, so it decides nothing.\n")
+               "else. Below the floor in two dispatches: so did the fastest of the ways in which two dispatches can move these tensors, which bounds what needs two. \"Moves more\": that floor reads "
+               "everything twice, so it decides nothing.\n")
         yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
         yield from rows
         yield ""
@@ -479,13 +456,24 @@ def host_section(report):
     yield ""
 
 
+FLOORS = """`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case; the fastest of the tried shapes of
+workgroups is shown. `NrMw + NrMw in two dispatches`: two such kernels of which the second waits for the first, for cases that take several dispatches; what the first
+one reads is read again, or kept where it is written, or all is read at first. "Moves more" (older files): one in two dispatches that read everything twice, which bounds
+nothing from below.
+"""
+
+SUM_FLOORS = """A kernel that only streams does not wait for anything, a norm cannot write before it has the sum over its row. These kernels stream the same bytes in as many
+workgroups as the case's own kernel, and the last write of each workgroup waits for one sum over what the workgroup read (one barrier). The fastest of the tried numbers
+of lanes and vectors a lane is shown; all were timed between the samples of the case.
+"""
+
 HEAD = """# Benchmarks
 
 Written by `benchmarks/report.py` from the files in `benchmarks/results`; `./dev bench` and `./dev bench peers` make new ones. Every case that was timed is
 listed, losses included. Times are medians of device time per call, launch gaps included; "cold" rotates buffers past the last-level cache, "hot" uses one set. A
 case is timed only after its result agreed with the float64 oracle. Peers on CUDA run in a captured graph of 20 calls with the cache emptied, checked against float64.
-"n" is the number of samples of a figure, or of all in a column, where it is below 30. "Clock unsteady": the device's clocks fell in three timings of this case in a row, and the
-fourth was kept without knowing whether they held, so the figure may be too large. Figures of the notes that stand in
+"n" is the number of samples of a figure, or of all in a column, where it is below 30. "Clock unsteady": the device's clocks fell during this timing and during each of its three
+repetitions, so the figure may be too large (in older files: during three in a row, whatever the fourth did). Figures of the notes that stand in
 no table are of trials, of which no files are kept.
 """
 
