@@ -48,7 +48,8 @@ THIRD_PARTY = {
     "base": {"xxhash.h"},
     "json": {"nlohmann/json.hpp", "unordered_set"},
     "expr": {"unordered_map", "unordered_set"},
-    # The planner's memory of known signatures may be shared by threads: it has locks, but never a thread.
+    # Packages and the planner's memory of known signatures may be shared by threads: they have locks, but never a thread.
+    "package": {"mutex"},
     "plan": {"atomic", "mutex", "shared_mutex", "unordered_map"},
 }
 TEST_ONLY = {"gtest/gtest.h", "gmock/gmock.h", "benchmark/benchmark.h"}

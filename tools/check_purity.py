@@ -29,7 +29,8 @@ COMPILER_ARITHMETIC = re.compile(r"^__[a-z]+(ti|tf|hf|bf|sf|df|xf)+[a-z]*[0-9]?$
 ALLOWED_C_PREFIX = ("__cxa_", "__asan_", "__ubsan_", "__sanitizer_", "__isoc23_strto")
 # nlohmann's number reader asks for the decimal point of the locale so that its result does not depend on it.
 ALLOWED_C_OF = {"json": {"localeconv", "snprintf", "strtod", "strtof", "strtold", "__errno_location", "__snprintf_chk"},
-                # Locks of the planner's memory; no thread is ever made.
+                # Locks of templates that are parsed later, and of the planner's memory; no thread is ever made.
+                "package": {"pthread_mutex_lock", "pthread_mutex_unlock"},
                 "plan": {f"pthread_{kind}_{call}" for kind, calls in (("mutex", "lock unlock"), ("rwlock", "rdlock wrlock unlock init destroy"))
                          for call in calls.split()}}
 

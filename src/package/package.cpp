@@ -2,7 +2,7 @@
 #include "package/package.h"
 
 #include <algorithm>
-#include <map>
+#include <mutex>
 
 #include "base/base64.h"
 #include "base/try.h"
@@ -16,9 +16,6 @@ constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kContractFile = "contract.json";
 constexpr std::string_view kMetadataFile = "metadata.json";
 constexpr std::string_view kSignatureFile = "metadata.json.sigstore";
-
-// Text of each listed file, or why there is none.
-using Files = std::map<std::string, Result<std::string>, std::less<>>;
 
 json::ParseLimits json_limits(const LoadOptions& options) {
   return {options.limits.json_bytes, options.limits.json_depth};
@@ -45,9 +42,9 @@ Status check_digest(std::string_view path, std::string_view text, std::string_vi
 }
 
 // Reads and verifies the listed files; each failure stands with its file.
-Files read_files(const FileSource& source, const Metadata& metadata, Sha256Function sha256,
-                 const LoadOptions& options) {
-  Files files;
+FileTexts read_files(const FileSource& source, const Metadata& metadata, Sha256Function sha256,
+                     const LoadOptions& options) {
+  FileTexts files;
   for (const auto& [path, digest] : metadata.digests) {
     if (options.defer_files && path != kManifestFile && !is_template_path(path)) continue;
     Result<std::string> text = read_file(source, path, options);
@@ -61,7 +58,7 @@ Files read_files(const FileSource& source, const Metadata& metadata, Sha256Funct
 }
 
 // All violations at once: files that are missing or differ, then files that nobody lists.
-Status check_files(const FileSource& source, const Metadata& metadata, const Files& files,
+Status check_files(const FileSource& source, const Metadata& metadata, const FileTexts& files,
                    const LoadOptions& options) {
   std::vector<Error> errors;
   for (const auto& [path, text] : files) {
@@ -129,7 +126,7 @@ Status check_variants(const Metadata& metadata, const Manifest& manifest) {
   return {};
 }
 
-Result<Manifest> load_manifest(const Files& files, const LoadOptions& options) {
+Result<Manifest> load_manifest(const FileTexts& files, const LoadOptions& options) {
   const auto found = files.find(kManifestFile);
   if (found == files.end()) return failure("package/file", "the package has no manifest.json");
   WGK_ASSIGN(const Json json, json::parse(*found->second, json_limits(options)));
@@ -137,7 +134,7 @@ Result<Manifest> load_manifest(const Files& files, const LoadOptions& options) {
                        {options.limits.variants, options.limits.passes, options.limits.json_bytes});
 }
 
-Result<std::optional<Contract>> load_contract(const Files& files, const Manifest& manifest,
+Result<std::optional<Contract>> load_contract(const FileTexts& files, const Manifest& manifest,
                                               const LoadOptions& options) {
   const auto found = files.find(kContractFile);
   if (found == files.end()) return std::optional<Contract>();
@@ -147,30 +144,85 @@ Result<std::optional<Contract>> load_contract(const Files& files, const Manifest
   return std::optional(std::move(contract));
 }
 
-Result<std::shared_ptr<const jinja::Template>> load_template(const std::string& path,
-                                                             const Files& files,
-                                                             const LoadOptions& options) {
+LazyTemplate::Parsed parse_template(const std::string& path, const FileTexts& files,
+                                    const expr::Limits& limits) {
   const auto found = files.find(path);
   if (!found->second) return std::unexpected(found->second.error());
   const jinja::Loader loader = [&](std::string_view name) -> const std::string* {
     const auto file = files.find(name);
-    return file == files.end() || !file->second || !is_template_path(name) ? nullptr
-                                                                           : &*file->second;
+    return file == files.end() || !file->second ? nullptr : &*file->second;
   };
-  const expr::Limits limits{options.limits.steps, options.limits.depth,
-                            options.limits.output_bytes};
   WGK_ASSIGN(const std::string text, jinja::expand_includes(path, loader, limits));
   WGK_ASSIGN(jinja::Template parsed, jinja::Template::parse(text, path, limits));
   return std::make_shared<const jinja::Template>(std::move(parsed));
 }
 
+// The templates of a package whose files are all read; takes their texts.
+void add_templates(FileTexts& files, Package& package) {
+  auto texts = std::make_shared<FileTexts>();
+  for (auto& [path, text] : files) {
+    if (is_template_path(path)) texts->emplace_hint(texts->end(), path, std::move(text));
+  }
+  const expr::Limits limits{package.limits.steps, package.limits.depth,
+                            package.limits.output_bytes};
+  for (const auto& [path, text] : *texts) {
+    package.templates.emplace_back(path, LazyTemplate(path, texts, limits));
+  }
+}
+
 }  // namespace
+
+struct LazyTemplate::State {
+  std::string path;
+  std::shared_ptr<const FileTexts> files;  // null: `parsed` was there from the start
+  expr::Limits limits;
+  std::mutex mutex;
+  std::optional<Parsed> parsed;  // never changes once it is there
+};
+
+LazyTemplate::LazyTemplate(Parsed parsed) : state_(std::make_shared<State>()) {
+  state_->parsed = std::move(parsed);
+}
+
+LazyTemplate::LazyTemplate(std::string path, std::shared_ptr<const FileTexts> files,
+                           const expr::Limits& limits)
+    : state_(std::make_shared<State>()) {
+  state_->path = std::move(path);
+  state_->files = std::move(files);
+  state_->limits = limits;
+}
+
+const LazyTemplate::Parsed& LazyTemplate::get() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->parsed)
+    state_->parsed = parse_template(state_->path, *state_->files, state_->limits);
+  return *state_->parsed;
+}
+
+const FileTexts* LazyTemplate::files() const { return state_->files.get(); }
 
 Result<std::shared_ptr<const jinja::Template>> Package::find_template(std::string_view path) const {
   for (const auto& [name, parsed] : templates) {
-    if (name == path) return parsed;
+    if (name == path) return parsed.get();
   }
   return failure("package/template", "the package has no template '" + std::string(path) + "'");
+}
+
+bool Package::templates_read(std::string_view name) const {
+  const auto has_letters = [name](const auto& file) {
+    return file.second && file.second->contains(name);
+  };
+  const FileTexts* seen = nullptr;
+  bool possible = true;
+  for (const auto& [path, parsed] : templates) {
+    if (parsed.files() != seen) {
+      seen = parsed.files();
+      possible = seen == nullptr || std::ranges::any_of(*seen, has_letters);
+    }
+    if (possible && parsed.get() && std::ranges::contains((*parsed.get())->free_names(), name))
+      return true;
+  }
+  return false;
 }
 
 Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Function sha256,
@@ -188,7 +240,7 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   if (!metadata) return fail(std::move(metadata).error());
   package->metadata = *std::move(metadata);
 
-  const Files files = read_files(source, package->metadata, sha256, options);
+  FileTexts files = read_files(source, package->metadata, sha256, options);
   if (Status status = check_files(source, package->metadata, files, options); !status)
     return fail(std::move(status).error());
 
@@ -206,10 +258,7 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   auto contract = in_file(load_contract(files, package->manifest, options), kContractFile);
   if (!contract) return fail(std::move(contract).error());
   package->contract = *std::move(contract);
-  for (const auto& [path, file] : files) {
-    if (is_template_path(path))
-      package->templates.emplace_back(path, load_template(path, files, options));
-  }
+  add_templates(files, *package);
   return std::shared_ptr<const Package>(std::move(package));
 }
 

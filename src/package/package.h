@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,7 +55,30 @@ struct LoadOptions {
   Limits limits = {};
 };
 
-// Immutable once loaded; shared by every kernel made from it.
+// Text of each listed file, or why there is none.
+using FileTexts = std::map<std::string, Result<std::string>, std::less<>>;
+
+// A template that is parsed when it is first asked for, by any thread; copies share it. A new
+// process renders one or two of a package's.
+class LazyTemplate {
+ public:
+  using Parsed = Result<std::shared_ptr<const jinja::Template>>;
+
+  LazyTemplate(Parsed parsed);
+  // `path` is one of `files`, which are all templates.
+  LazyTemplate(std::string path, std::shared_ptr<const FileTexts> files,
+               const expr::Limits& limits);
+
+  const Parsed& get() const;
+  // What it is parsed from; null where it was parsed from the start.
+  const FileTexts* files() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Nothing that can be seen changes once it is loaded; shared by every kernel made from it.
 struct Package {
   Metadata metadata;
   Manifest manifest;
@@ -66,8 +90,10 @@ struct Package {
   // The parsed template of a pass, includes expanded. Errors: "package/template", "template/...".
   Result<std::shared_ptr<const jinja::Template>> find_template(std::string_view path) const;
 
-  std::vector<std::pair<std::string, Result<std::shared_ptr<const jinja::Template>>>>
-      templates;  // sorted by path
+  // Whether a template reads this name from outside; parses them only if their texts have it.
+  bool templates_read(std::string_view name) const;
+
+  std::vector<std::pair<std::string, LazyTemplate>> templates;  // sorted by path
 };
 
 Result<Metadata> read_metadata(std::string_view text, const json::ParseLimits& limits = {});

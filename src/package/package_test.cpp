@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <thread>
+#include <vector>
 
 #include "base/base64.h"
 #include "base/contains_test.h"
@@ -160,6 +163,28 @@ TEST(Package, ExpandsIncludes) {
   const auto parsed = (*package)->find_template("s.wgsl.jinja");
   ASSERT_TRUE(parsed.has_value()) << parsed.error().to_string();
   EXPECT_EQ(*(*parsed)->render(expr::Scope()), "text");
+}
+
+// Templates are parsed when somebody asks: what is wrong with one is an error then, to all the
+// same.
+TEST(Package, ParsesTemplatesOnceForAllThreads) {
+  const auto package =
+      load_files(make_files({{"s.wgsl.jinja", "{{ outer }}{% include \"t.wgsl\" %}"},
+                             {"t.wgsl", "{{ inner }}"},
+                             {"broken.wgsl.jinja", "{% if %}"}}));
+  ASSERT_TRUE(package.has_value()) << package.error().to_string();
+  std::array<const jinja::Template*, 4> seen = {};
+  std::vector<std::thread> threads;
+  for (const jinja::Template*& place : seen) {
+    threads.emplace_back([&] { place = (*package)->find_template("s.wgsl.jinja")->get(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const jinja::Template* place : seen) EXPECT_EQ(place, seen[0]);
+  EXPECT_EQ((*package)->find_template("broken.wgsl.jinja").error().code, "template/syntax");
+  EXPECT_TRUE((*package)->templates_read("outer"));
+  EXPECT_TRUE((*package)->templates_read("inner"));
+  EXPECT_FALSE((*package)->templates_read("inn")) << "the letters alone";
+  EXPECT_FALSE((*package)->templates_read("derive"));
 }
 
 TEST(Metadata, NamesWhatIsWrong) {

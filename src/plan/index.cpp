@@ -115,9 +115,7 @@ bool mentions_derive(const package::Package& source) {
                           [](const package::Variant& variant) { return mentions_derive(variant); }))
     return true;
   if (source.contract && mentions_derive(*source.contract)) return true;
-  return std::ranges::any_of(source.templates, [](const auto& file) {
-    return file.second.has_value() && mentions((*file.second)->free_names(), "derive");
-  });
+  return source.templates_read("derive");
 }
 
 // Manifest derives that the outputs' shape rules mention, directly or through other derives.

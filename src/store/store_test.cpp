@@ -137,7 +137,7 @@ TEST(Loading, AgreesWithThePublishedLoader) {
     const Json* call = one.find("call");
     if (call == nullptr || !package) continue;
     bool all = true;
-    for (const auto& [path, parsed] : (*package)->templates) all = all && parsed.has_value();
+    for (const auto& [path, parsed] : (*package)->templates) all = all && parsed.get().has_value();
     EXPECT_EQ(all, *call == Json("ok"));
   }
   EXPECT_EQ(judged, 33u);

@@ -111,7 +111,7 @@ class Check {
     WGK_ASSIGN(const store::FolderSource source, store::FolderSource::open(path_));
     std::map<std::string, std::string, std::less<>> files;
     for (const auto& [path, parsed] : package().templates) {
-      if (!parsed) errors_.push_back(parsed.error());
+      if (!parsed.get()) errors_.push_back(parsed.get().error());
       WGK_ASSIGN(files[path], source.read(path));
     }
     const jinja::Loader loader = [&](std::string_view path) -> const std::string* {
