@@ -42,6 +42,8 @@ class PlanEntry : public std::enable_shared_from_this<PlanEntry> {
   // The pipelines, started or asked again. Whoever needs them first finishes them.
   Status start();
   Result<bool> ready();
+  // Waits for the pipelines alone: nothing that only a call needs is made.
+  Status build(std::optional<std::chrono::nanoseconds> timeout);
   Result<std::shared_ptr<const gpu::Prepared>> finish(
       std::optional<std::chrono::nanoseconds> timeout = {});
 
@@ -60,6 +62,8 @@ class PlanEntry : public std::enable_shared_from_this<PlanEntry> {
  private:
   using Slots = std::list<CallSlot>;
   struct Lease;
+  Status start_locked();
+  void remember();
   std::shared_ptr<void> make_lease();
   Result<Placed> place_new(const std::shared_ptr<const gpu::Prepared>& prepared,
                            const std::vector<gpu::Slice>& given, bool staging, CallSlot& slot);
@@ -71,6 +75,7 @@ class PlanEntry : public std::enable_shared_from_this<PlanEntry> {
   std::mutex mutex_;
   std::optional<gpu::Pipelines::Pending> pending_;
   std::shared_ptr<const gpu::Prepared> prepared_;
+  bool remembered_ = false;
   Slots slots_;  // most recently used first
 };
 using PlanEntryRef = std::shared_ptr<PlanEntry>;

@@ -53,6 +53,10 @@ std::shared_ptr<void> PlanEntry::make_lease() { return std::make_shared<Lease>(w
 
 Status PlanEntry::start() {
   const std::lock_guard lock(mutex_);
+  return start_locked();
+}
+
+Status PlanEntry::start_locked() {
   if (prepared_ || pending_) return {};
   std::vector<const PlanPass*> passes;
   for (const PlanPass& pass : plan_->passes) passes.push_back(&pass);
@@ -75,21 +79,39 @@ Result<bool> PlanEntry::ready() {
 }
 
 // Waits without the lock: start() and ready() never wait, whatever other threads do.
-Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
-    std::optional<std::chrono::nanoseconds> timeout) {
+Status PlanEntry::build(std::optional<std::chrono::nanoseconds> timeout) {
   std::optional<gpu::Pipelines::Pending> pending;
   {
     const std::lock_guard lock(mutex_);
-    if (prepared_) return prepared_;
+    if (auto status = start_locked(); !status) return status;
     pending = pending_;
   }
-  if (pending) {
-    auto pipelines = pending->get(timeout);
-    if (!pipelines) {
-      const std::lock_guard lock(mutex_);
-      if (!gpu::not_ready(pipelines.error())) pending_.reset();
-      return std::unexpected(std::move(pipelines.error()));
-    }
+  if (!pending) return {};
+  auto pipelines = pending->get(timeout);
+  if (!pipelines && gpu::not_ready(pipelines.error()))
+    return std::unexpected(std::move(pipelines.error()));
+  const std::lock_guard lock(mutex_);
+  pending_.reset();
+  if (!pipelines) return std::unexpected(std::move(pipelines.error()));
+  remember();
+  return {};
+}
+
+void PlanEntry::remember() {
+  if (!session_->cache || std::exchange(remembered_, true)) return;
+  for (const PlanPass& pass : plan_->passes) session_->cache->remember(pass);
+}
+
+Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
+    std::optional<std::chrono::nanoseconds> timeout) {
+  bool started = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (prepared_) return prepared_;
+    started = pending_.has_value();
+  }
+  if (started) {
+    if (auto status = build(timeout); !status) return std::unexpected(std::move(status.error()));
   }
   const std::lock_guard making(making_);
   {
@@ -101,9 +123,7 @@ Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
   pending_.reset();
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   prepared_ = std::move(*prepared);
-  if (session_->cache) {
-    for (const PlanPass& pass : plan_->passes) session_->cache->remember(pass);
-  }
+  remember();
   return prepared_;
 }
 

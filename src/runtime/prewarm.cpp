@@ -29,13 +29,13 @@ class PrewarmState : public PolledState<void> {
     if (cancelled()) return failure("usage/cancelled", "prewarming was cancelled");
     const gpu::Deadline deadline(timeout);
     for (; next_ < entries_.size(); ++next_) {
-      auto prepared = entries_[next_]->finish(deadline.left());
-      if (prepared) continue;
-      if (gpu::not_ready(prepared.error())) return std::unexpected(std::move(prepared.error()));
+      auto built = entries_[next_]->build(deadline.left());
+      if (built) continue;
+      if (gpu::not_ready(built.error())) return built;
       if (result_) {
-        result_ = std::unexpected(std::move(prepared.error()));
+        result_ = std::move(built);
       } else {
-        result_.error().others.push_back(std::move(prepared.error()));
+        result_.error().others.push_back(std::move(built.error()));
       }
     }
     return result_;
