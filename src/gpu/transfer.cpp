@@ -107,14 +107,17 @@ Status write(const Context& context, const Slice& slice, std::span<const std::by
                     bytes.subspan(whole));
 }
 
-Status copy(const Context& context, std::span<const Copy> copies) {
-  const Device& device = *context.device;
+static Status submit_copies(const Device& device, std::span<const Copy> copies) {
   if (auto status = device.check(); !status) return status;
   if (copies.empty()) return {};
   return submit_commands(device, [&](WGPUCommandEncoder encoder) -> Status {
     record_copies(device.procs(), encoder, copies);
     return {};
   });
+}
+
+Status copy(const Context& context, std::span<const Copy> copies) {
+  return submit_copies(*context.device, copies);
 }
 
 Status clear(const Context& context, const Slice& slice) {
@@ -137,8 +140,9 @@ std::uint64_t read_back_bytes(std::span<const Extent> extents) {
 
 Result<std::unique_ptr<ReadBack>> ReadBack::make(const Context& context,
                                                  std::span<const Slice> slices) {
-  std::unique_ptr<ReadBack> read(new ReadBack(context));
-  read->slices_.assign(slices.begin(), slices.end());
+  std::unique_ptr<ReadBack> read(new ReadBack(context.device));
+  read->places_.reserve(slices.size());
+  read->copies_.reserve(slices.size());
   std::uint64_t at = 0;
   for (const Slice& slice : slices) {
     const std::uint64_t from = slice.offset / 4 * 4;
@@ -166,12 +170,12 @@ ReadBack::~ReadBack() {
   // Unmapping also ends a map that is still on its way; its callback then runs into the place that
   // is kept for it.
   if (!mapped_) {
-    reply_.abandon(context_.device->instance(), future_);
+    reply_.abandon(device_->instance(), future_);
     staging_->never_reuse();
   }
-  if (!context_.device->hung()) {
-    const auto lock = context_.device->lock();
-    context_.device->procs().buffer_unmap(staging_->handle());
+  if (!device_->hung()) {
+    const auto lock = device_->lock();
+    device_->procs().buffer_unmap(staging_->handle());
   }
 }
 
@@ -179,10 +183,10 @@ void ReadBack::on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* r
   *Pending<MapReply>::arrived(reply) = {status, text(message)};
 }
 
-Status ReadBack::submit() const { return copy(context_, copies_); }
+Status ReadBack::submit() const { return submit_copies(*device_, copies_); }
 
 Status ReadBack::start() {
-  const Device& device = *context_.device;
+  const Device& device = *device_;
   if (auto status = device.check(); !status) return status;
   const auto lock = device.lock();
   device.counters().maps.fetch_add(1, std::memory_order_relaxed);
@@ -195,7 +199,7 @@ Status ReadBack::start() {
 
 Result<bool> ReadBack::ready() {
   if (mapped_) return true;
-  auto result = context_.device->ready(future_);
+  auto result = device_->ready(future_);
   if (!result || !*result) return result;
   if (auto status = finish(); !status) return std::unexpected(std::move(status.error()));
   return true;
@@ -203,12 +207,12 @@ Result<bool> ReadBack::ready() {
 
 Status ReadBack::wait(std::optional<std::chrono::nanoseconds> timeout) {
   if (mapped_) return {};
-  if (auto status = context_.device->wait(future_, timeout); !status) return status;
+  if (auto status = device_->wait(future_, timeout); !status) return status;
   return finish();
 }
 
 Status ReadBack::finish() {
-  const Device& device = *context_.device;
+  const Device& device = *device_;
   started_ = false;
   if (reply_->status != WGPUMapAsyncStatus_Success) {
     staging_->never_reuse();

@@ -62,14 +62,13 @@ class ReadBack {
   struct Place {
     std::uint64_t start = 0, size = 0;  // in the staging buffer
   };
-  explicit ReadBack(Context context) : context_(std::move(context)) {}
+  explicit ReadBack(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   Status finish();
   static void on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* reply, void*);
 
-  Context context_;
-  std::vector<Slice> slices_;  // keeps the sources
+  std::shared_ptr<Device> device_;
   BufferRef staging_;
-  std::vector<Copy> copies_;
+  std::vector<Copy> copies_;  // keeps the sources
   std::vector<Place> places_;
   std::uint64_t bytes_ = 0;
   Pending<MapReply> reply_;

@@ -264,6 +264,8 @@ Result<CallResult> Bound::run_and_read() const {
   const Plan& plan = bound.prepared().plan();
   std::vector<gpu::Slice> slices;
   std::vector<const PlanTensor*> outputs;
+  slices.reserve(plan.tensors.size());
+  outputs.reserve(plan.tensors.size());
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
     if (!tensor.is_output) continue;
@@ -275,22 +277,26 @@ Result<CallResult> Bound::run_and_read() const {
   auto status = bound.submit({.clear = {}, .copies = (*read)->copies()});
   if (status) status = (*read)->start();
   if (!status) return std::unexpected(std::move(status.error()));
-  // While the device works: room for the results, and what goes with them.
+  // While the device works: the results with their room, and what goes with them.
   CallResult::Parts parts{
       .outputs = {}, .package = impl_->prepared->kernel->package, .plan = {}, .timing = {}};
-  std::vector<HostArray> arrays;
+  std::vector<std::span<std::byte>> rooms;
+  parts.outputs.reserve(outputs.size());
+  rooms.reserve(outputs.size());
   for (const PlanTensor* output : outputs) {
     auto size = planning::host_byte_length(*output);
     if (!size) return std::unexpected(std::move(size.error()));
-    arrays.push_back({std::vector<std::byte>(*size), output->dtype, output->shape});
+    auto array =
+        std::make_shared<HostArray>(std::vector<std::byte>(*size), output->dtype, output->shape);
+    rooms.emplace_back(array->data);
+    parts.outputs.emplace_back(output->port, host_tensor(std::move(array)));
   }
   // Plans are shared; this one lives as long as the bound call that it names.
   parts.plan = std::shared_ptr<const Plan>(impl_->bound, &plan);
   if (auto waited = (*read)->wait(); !waited) return std::unexpected(std::move(waited.error()));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (auto done = planning::decode((*read)->data(i), *outputs[i], arrays[i].data); !done)
+    if (auto done = planning::decode((*read)->data(i), *outputs[i], rooms[i]); !done)
       return std::unexpected(std::move(done.error()));
-    parts.outputs.emplace_back(outputs[i]->port, host_tensor(std::move(arrays[i])));
   }
   return CallResult(std::move(parts));
 }

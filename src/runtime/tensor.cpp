@@ -78,12 +78,12 @@ PlanTensor plan_tensor(std::string port, DType dtype, DType storage, bool packed
   return tensor;
 }
 
-Tensor host_tensor(HostArray array) {
+Tensor host_tensor(std::shared_ptr<const HostArray> array) {
   auto impl = std::make_shared<Tensor::Impl>();
-  impl->dtype = impl->storage = array.dtype;
-  impl->shape = array.shape;
-  impl->byte_length = array.data.size();
-  impl->host = std::make_shared<const HostArray>(std::move(array));
+  impl->dtype = impl->storage = array->dtype;
+  impl->shape = array->shape;
+  impl->byte_length = array->data.size();
+  impl->host = std::move(array);
   return Tensor(std::move(impl));
 }
 
@@ -94,7 +94,7 @@ Result<Tensor> read_tensor(std::span<const std::byte> bytes, const PlanTensor& t
   if (auto status = planning::decode(bytes, tensor, array.data); !status) {
     return std::unexpected(std::move(status.error()));
   }
-  return host_tensor(std::move(array));
+  return host_tensor(std::make_shared<const HostArray>(std::move(array)));
 }
 
 Tensor placed_tensor(const RuntimeRef& runtime, const SessionRef& session, const PlanTensor& tensor,

@@ -41,7 +41,7 @@ Result<gpu::Slice> slice_of(const Tensor& tensor, const SessionRef& session);
 // A new buffer of zeros.
 Result<Tensor> make_tensor(const RuntimeRef& runtime, const SessionRef& session, DType dtype,
                            Shape shape, const TensorForm& form);
-Tensor host_tensor(HostArray array);
+Tensor host_tensor(std::shared_ptr<const HostArray> array);
 // Device bytes that were read back, as a tensor in host memory.
 Result<Tensor> read_tensor(std::span<const std::byte> bytes, const PlanTensor& tensor);
 // A tensor over a buffer that a call has placed.
