@@ -209,6 +209,21 @@ TEST(Run, AFloorCanUseTheBuffersOfTheCase) {
   }
 }
 
+// Else the second of two kernels would find in the cache what the first has just read.
+TEST(Run, KernelsOnTheSameBuffersGoThroughTheSetsTogether) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  const std::vector<std::size_t> slots = {0, 2};
+  auto calls = (*timer)->rotation_of(*streams_plan(1, 2, 4096), 1e4);
+  auto alone = (*timer)->rotation_of(*streams_plan(1, 2, 4096), 1e4);
+  ASSERT_TRUE(calls.has_value() && alone.has_value());
+  auto floor = (*timer)->rotation_on(*streams_plan(1, 1, 4096), *calls, slots);
+  ASSERT_TRUE(floor.has_value()) << floor.error().to_string();
+  const std::vector<Rotation> rotations = {*calls, *alone, *floor, *floor};
+  EXPECT_EQ(memory_groups(rotations), (std::vector<std::size_t>{0, 1, 0, 0}));
+}
+
 TEST(Run, ComparesBothModes) {
   if (device() == nullptr) return;
   auto instance = gpu::Instance::create(gpu::linked_procs(), std::make_shared<gpu::Log>());

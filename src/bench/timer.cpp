@@ -146,6 +146,23 @@ Result<std::uint32_t> Timer::calibrate(const Rotation& rotation) const {
   }
 }
 
+std::vector<std::size_t> memory_groups(std::span<const Rotation> rotations) {
+  std::vector<std::size_t> groups;
+  const auto share = [](const Rotation& a, const Rotation& b) {
+    return a.size() == b.size() &&
+           std::ranges::any_of(a.front()->tensors(), [&](const gpu::Slice& mine) {
+             return std::ranges::contains(b.front()->tensors(), mine.buffer, &gpu::Slice::buffer);
+           });
+  };
+  for (std::size_t i = 0; i < rotations.size(); ++i) {
+    const auto known = std::ranges::find_if(
+        rotations.first(i), [&](const Rotation& other) { return share(rotations[i], other); });
+    const auto at = static_cast<std::size_t>(known - rotations.begin());
+    groups.push_back(at < i ? groups[at] : i);
+  }
+  return groups;
+}
+
 Status Timer::prepare_guard() {
   if (software_ || !device_clock_) return {};
   auto plan = load_plan(kLoadSize);
@@ -164,6 +181,7 @@ Status Timer::prepare_guard() {
 
 Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotations) {
   std::vector<Timing> timings(rotations.size());
+  const std::vector<std::size_t> memory = memory_groups(rotations);
   std::vector<std::size_t> positions(rotations.size(), 0);
   for (std::size_t i = 0; i < rotations.size(); ++i) {
     auto repetitions = calibrate(rotations[i]);
@@ -173,13 +191,13 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
   const auto start = std::chrono::steady_clock::now();
   do {
     for (std::size_t i = 0; i < rotations.size(); ++i) {
-      auto seconds = time(rotations[i], timings[i].repetitions, &positions[i]);
+      auto seconds = time(rotations[i], timings[i].repetitions, &positions[memory[i]]);
       if (!seconds) return std::unexpected(std::move(seconds.error()));
     }
   } while (elapsed_since(start) < options_.warm_up_seconds && !software_);
   for (std::size_t sample = 0; sample < options_.samples; ++sample) {
     for (std::size_t i = 0; i < rotations.size(); ++i) {
-      auto seconds = time(rotations[i], timings[i].repetitions, &positions[i]);
+      auto seconds = time(rotations[i], timings[i].repetitions, &positions[memory[i]]);
       if (!seconds) return std::unexpected(std::move(seconds.error()));
       timings[i].seconds.push_back(*seconds / timings[i].repetitions);
     }

@@ -89,6 +89,10 @@ class Timer {
   std::optional<ClockGuard> guard_;
 };
 
+// For each rotation the first one whose buffers it uses, itself otherwise. Those that share buffers
+// take turns in going through the sets: what one has just touched is in the cache for the next.
+std::vector<std::size_t> memory_groups(std::span<const Rotation> rotations);
+
 // A call's buffers cut out of one arena per port, so that `sets` sets differ in address and every
 // set still waits for the one before. Slices are aligned for binding. Fresh arenas hold zeros.
 Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& context,
