@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the manifests, cases and texts of the packages beside it; `wgk digest` and `wgk card` do the rest."""
+"""Writes the manifests and cases of the packages beside it, or with --check compares them; `wgk digest` does the rest."""
 import json
 import pathlib
+import sys
 
 HERE = pathlib.Path(__file__).parent
 SIZES = (16, 8)
+CHECK = sys.argv[1:] == ["--check"]
+STALE = []
 
 
 def write(package, name, value):
     path = HERE / package / "build" / "webgpu" / name
     if "cases" in value:  # A line each.
-        path.write_text('{"cases": [\n' + ",\n".join(json.dumps(case, separators=(",", ":")) for case in value["cases"]) + "\n]}\n")
+        text = '{"cases": [\n' + ",\n".join(json.dumps(case, separators=(",", ":")) for case in value["cases"]) + "\n]}\n"
     else:
-        path.write_text(json.dumps(value, indent=2) + "\n")
+        text = json.dumps(value, indent=2) + "\n"
+    if not CHECK:
+        path.write_text(text)
+    elif path.read_text() != text:
+        STALE.append(f"{package}/{name}")
 
 
 def requires(m):
@@ -89,3 +96,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+    if STALE:
+        sys.exit(f"not what benchmarks/ceilings/make.py writes: {', '.join(STALE)}")

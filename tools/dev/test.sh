@@ -28,6 +28,7 @@ stage_generated() {
     done
   done
   [ "$generators" -gt 0 ] || rc=1
+  inside python3 benchmarks/ceilings/make.py --check || rc=1
   inside python3 tools/errors_page.py --check || rc=1
   inside python3 benchmarks/report.py --check || rc=1
   inside env PYTHONDONTWRITEBYTECODE=1 python3 tests/docs/benchmarks_page_test.py . || rc=1
@@ -51,7 +52,7 @@ stage_interop() { inside build/release/wgk_interop tests/interop; }
 # every variant too, and so does the full product of each generator's options. A few random calls of each; more with --full.
 stage_packages() {
   local package rc=0
-  for package in "$REPO"/kernels/com.*; do inside build/release/wgk check "$package" || rc=1; done
+  for package in "$REPO"/kernels/com.* "$REPO"/benchmarks/ceilings/wgk.*; do inside build/release/wgk check "$package" || rc=1; done
   inside python3 tests/docs/readme_test.py . build/release/wgk || rc=1
   inside python3 tests/docs/format_citations_test.py . || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
