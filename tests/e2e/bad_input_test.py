@@ -215,6 +215,28 @@ class TensorBeyondABinding(ProgramTest):
                 self.assertEqual(done.code, SUCCESS, done.err)
 
 
+class CacheBeyondABinding(ProgramTest):
+    """SparseAttention on the same device: a cache is one binding."""
+
+    LIMIT = 128 << 20
+
+    def plan(self, capacity):
+        tensors = {"queryT": "float16:1,1,4096", "keyT": "float16:1,1,1024", "valueT": "float16:1,1,1024",
+                   "pastKeyT": f"float16:1,8,{capacity},128", "pastValueT": f"float16:1,8,{capacity},128", "blockRowIndicesT": "int32:8,1025",
+                   "blockColIndicesT": "int32:8,4096", "totalSequenceLengthT": "int32:1", "keyTotalSequenceLengthsT": "int32:1"}
+        inputs = [part for name, form in tensors.items() for part in ("--input", f"{name}={form}")]
+        attributes = ["--attr", "num_heads=32", "--attr", "kv_num_heads=8", "--attr", "sparse_block_size=64"]
+        return self.wgk("plan", str(REPOSITORY / "kernels" / "com.microsoft.SparseAttention"), "--caps", "default", *inputs, *attributes)
+
+    def test_names_limit_and_need(self):
+        done = self.plan(65537)
+        self.assert_fails(done, INVALID, "limit/buffer", "past_key", f"{65537 * 2048} bytes", f"at most {self.LIMIT} bytes")
+
+    def test_takes_what_just_fits(self):
+        done = self.plan(65536)
+        self.assertEqual(done.code, SUCCESS, done.err)
+
+
 class BadTensorFile(ProgramTest):
     GOOD = npy("<f4", (2,), floats(1, 2))
 

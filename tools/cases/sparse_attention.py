@@ -379,6 +379,25 @@ def tunables():
     return cases
 
 
+def untouched():
+    """Bit by bit: all of the caches but the appended rows stays as it was, NaNs and zeros included, also where keys are rotated."""
+    cases = []
+    for name, sequence, total, lengths_ in (("prompt", 37, 37, [37, 5]), ("decode", 1, 90, [90, 17]), ("few_tokens", 3, 66, [66, 3]),
+                                            ("continuation", 19, 83, [83, 40])):
+        for dtype, form in ((F32, {"rotary": "neox", "size": 40}), (F16, {"rotary": "interleaved", "size": 32, "packed": True}),
+                            (F16, {"rotary": "neox", "size": 128, "heads": 8})):
+            call = Call(sequence, total=total, batch=2, lengths=lengths_, dtype=dtype, blocks=7, capacity=101, seed=430, **form)
+            case = call.case(f"appended_rows_of_{name}_{'packed_' if call.packed else ''}{'f16' if dtype == F16 else 'f32'}")
+            for port in CACHES:
+                expected = case["outputs"][port]
+                expected.pop("tolerance", None)
+                expected["data"] = {"kind": "input", "port": port}
+                starts = [((item * call.kv_heads + head) * call.capacity + call.past(item)) * call.size for item in range(2) for head in range(call.kv_heads)]
+                expected["ignore"] = [[start, start + sequence * call.size] for start in starts]
+            cases.append(case)
+    return cases
+
+
 def empty():
     cases = []
     for name, call in (("batch", Call(4, batch=0, lengths=[])), ("sequence", Call(0, total=0, lengths=[0], blocks=2)),
@@ -502,7 +521,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations(all_pairs(OPTIONS)) + masks() + probes() + numbers() + lengths() + sizes() + attributes() + tunables() + empty() + refused()}
+    return {"cases": combinations(all_pairs(OPTIONS)) + masks() + probes() + numbers() + lengths() + sizes() + attributes() + tunables() + untouched() + empty() + refused()}
 
 
 def full_tests():

@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ONNX Runtime's CPU provider gives for com.microsoft.SparseAttention, as numbers for the oracle's test.
 
-Needs the packages numpy, onnx and onnxruntime. Writes src/reference/sparse_attention_onnxruntime.inc; with --check it compares
-a fresh run with the committed file instead. One batch item per run: with unequal lengths the provider is wrong in batches.
+Needs the packages numpy, onnx and onnxruntime, and exits 77 (skipped) where one is not installed. Writes
+src/reference/sparse_attention_onnxruntime.inc; with --check it compares a fresh run with the committed file instead. One batch item
+per run: with unequal lengths the provider is wrong in batches.
 """
 import argparse
 import pathlib
 import re
 import sys
 
-import numpy as np
-import onnx
-import onnxruntime
-from onnx import TensorProto, helper
+try:
+    import numpy as np
+    import onnxruntime
+    from onnx import TensorProto, helper
+except ImportError as missing:
+    print(f"skipped: {missing.name} is not installed")
+    sys.exit(77)
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "src/reference/sparse_attention_onnxruntime.inc"
 MASK = (1 << 64) - 1

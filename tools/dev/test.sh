@@ -59,6 +59,7 @@ stage_packages() {
   inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --all-variants || rc=1
   part PyTorch inside python3 tools/cases/skip_group_norm_pytorch.py --check || rc=1
   inside build/release/wgk test kernels/com.microsoft.SparseAttention || rc=1
+  part "ONNX Runtime" inside python3 tools/cases/sparse_attention_onnxruntime.py --check || rc=1
   random_calls SkipSimplifiedLayerNormalization 1 40 || rc=1
   random_calls SkipGroupNorm 1 10 || rc=1
   random_calls SparseAttention 1 12 || rc=1
