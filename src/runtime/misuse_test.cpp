@@ -3,6 +3,7 @@
 // error comes back or it works; nothing crashes, leaks or waits for itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -372,6 +373,25 @@ TEST_F(Misuse, ALogSinkMayCall) {
   const Kernel kernel = *runtime->load(scale_package());
   EXPECT_TRUE(kernel.call(inputs(), by(2)));
   EXPECT_GT(heard, 1) << "the device and a pipeline";
+}
+
+// Dawn tells of unreachable code while it makes the module.
+TEST_F(Misuse, ALogSinkMayCallWhereTheLibraryWarns) {
+  std::optional<Runtime> runtime;
+  std::vector<std::string> heard;
+  RuntimeOptions options;
+  options.log = [&](LogLevel, std::string_view message) {
+    heard.emplace_back(message);
+    if (!runtime) return;
+    const Kernel kernel =
+        *runtime->load(scale_package("// " + std::to_string(heard.size()) + "\n"));
+    EXPECT_TRUE(kernel.call({{"x", HostTensor(x, {100})}}, by(2)));
+  };
+  runtime = make(options);
+  const std::string unreachable = "fn nothing() { return; let unused = 1u; }\n";
+  EXPECT_TRUE(runtime->load(scale_package(unreachable))->call(inputs(), by(2)));
+  EXPECT_TRUE(std::ranges::any_of(
+      heard, [](const std::string& message) { return message.contains("unreachable"); }));
 }
 
 // No lock is held around a sink: one that waits for a thread that logs would wait for ever.
