@@ -198,6 +198,9 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
 Result<std::shared_ptr<Device>> Device::adopt(const Procs& procs, std::shared_ptr<const Log> log,
                                               const AdoptRequest& request) {
   if (request.device == nullptr) return failure("usage/device", "no device to adopt was given");
+  // Another runtime may be using it, and nobody has said yet whether Dawn locks it itself.
+  const std::shared_ptr<Gate::Mutex> mutex = mutex_of(request.device);
+  const std::lock_guard one(*mutex);
   Handle<WGPUInstance> found;
   WGPUInstance handle = request.instance;
   if (handle == nullptr && procs.device_get_adapter != nullptr &&
@@ -250,6 +253,7 @@ Result<std::shared_ptr<Device>> Device::adopt(const Procs& procs, std::shared_pt
 
 Device::~Device() {
   if (owned_ && handle_ && !hung() && procs().device_destroy != nullptr) {
+    const auto one = lock();
     procs().device_destroy(handle_.get());
   }
 }

@@ -103,10 +103,12 @@ Result<Allocation> Memory::allocate(std::uint64_t size, WGPUBufferUsage usage,
 Result<BufferRef> Memory::borrow(WGPUBuffer buffer) {
   if (buffer == nullptr) return failure("usage/range", "no buffer was given");
   const Procs& procs = device_->procs();
+  auto one = device_->lock();
   procs.buffer_add_ref(buffer);
   Handle<WGPUBuffer> handle = device_->own(buffer, procs.buffer_release);
   const std::uint64_t size = procs.buffer_get_size(buffer);
   const WGPUBufferUsage usage = procs.buffer_get_usage(buffer);
+  if (one.owns_lock()) one.unlock();
   const std::lock_guard lock(mutex_);
   const auto [place, fresh] = borrowed_.try_emplace(buffer, next_id_);
   if (fresh) ++next_id_;

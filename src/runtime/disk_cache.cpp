@@ -30,8 +30,8 @@ struct CacheFile {
   fs::path path;
 };
 
-// Adds what a folder holds; false if it cannot be read.
-bool list_files(const fs::path& folder, std::vector<CacheFile>& files) {
+// Adds what a folder holds.
+void list_files(const fs::path& folder, std::vector<CacheFile>& files) {
   std::error_code error;
   for (auto entry = fs::directory_iterator(folder, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
@@ -40,7 +40,17 @@ bool list_files(const fs::path& folder, std::vector<CacheFile>& files) {
     if (!gone) file.size = entry->file_size(gone);
     if (!gone) files.push_back(std::move(file));
   }
-  return !error;
+}
+
+// A use: this file goes after those that were not used since. To the hour, so that most uses write
+// nothing. False if it is not there.
+bool touch(const fs::path& file) {
+  std::error_code error;
+  const auto used = fs::last_write_time(file, error);
+  if (error) return false;
+  const auto now = fs::file_time_type::clock::now();
+  if (now - used > std::chrono::hours(1)) fs::last_write_time(file, now, error);
+  return true;
 }
 
 std::uint64_t bytes_of(const std::vector<CacheFile>& files) {
@@ -125,27 +135,24 @@ DiskCache::DiskCache(const fs::path& root, const AdapterDescription& adapter, st
   if (fs::create_directory(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
   fs::create_directory(blobs_, error);
   fs::create_directory(texts_, error);
-  std::vector<CacheFile> files;
-  list_files(texts_, files);
-  usable_ = list_files(blobs_, files);
-  bytes_ = bytes_of(files);
-  for (const CacheFile& file : files) used_.emplace(file.path.string(), file.used);
+  const fs::directory_iterator readable(blobs_, error);
+  usable_ = !error;
 }
 
-// A use: this file goes after those that were not used since. To the hour, so that most uses write
-// nothing.
-void DiskCache::touch(const fs::path& file) {
-  const auto found = used_.find(file.string());
-  const auto now = fs::file_time_type::clock::now();
-  if (found == used_.end() || now - found->second <= std::chrono::hours(1)) return;
-  std::error_code error;
-  fs::last_write_time(file, now, error);
-  found->second = now;
+// Looks at every file: a process that finds all that it needs never does.
+void DiskCache::count_files() {
+  std::call_once(counted_, [this] {
+    std::vector<CacheFile> files;
+    list_files(texts_, files);
+    list_files(blobs_, files);
+    bytes_ = bytes_of(files);
+  });
 }
 
 // Down to three quarters, so that not every later write has to clear up again. Other processes may
 // do the same: the folder is looked at anew.
 bool DiskCache::make_room(std::uint64_t size) {
+  count_files();
   if (bytes_ + size <= cap_) return true;
   const std::lock_guard lock(room_mutex_);
   if (stuck_ || size > cap_ / 4 * 3) return false;
@@ -161,11 +168,9 @@ bool DiskCache::make_room(std::uint64_t size) {
     fs::remove(file.path, error);
     if (error) continue;
     total -= file.size;
+    if (file.path.parent_path() != texts_) continue;
     const std::lock_guard forgetting(mutex_);
-    used_.erase(file.path.string());
-    if (file.path.parent_path() == texts_)
-      std::erase_if(known_texts_,
-                    [&](const auto& key) { return file.path.filename() == hex(key); });
+    std::erase_if(known_texts_, [&](const auto& key) { return file.path.filename() == hex(key); });
   }
   bytes_ = total;
   stuck_ = total + size > cap_;
@@ -200,10 +205,10 @@ bool DiskCache::write_entry(const fs::path& file, std::string_view key, std::str
   content += digest128(body).hex();
   content += body;
   if (!make_room(content.size())) return false;
+  std::error_code none;
+  const std::uint64_t before = fs::file_size(file, none);
   if (!io::write_file(file, content)) return false;
-  bytes_ += content.size();
-  const std::lock_guard lock(mutex_);
-  used_.insert_or_assign(file.string(), fs::file_time_type::clock::now());
+  if (none || content.size() > before) bytes_ += content.size() - (none ? 0 : before);
   return true;
 }
 
@@ -222,7 +227,6 @@ std::size_t DiskCache::load(std::span<const std::byte> key, std::span<std::byte>
     const fs::path file = blobs_ / digest128(wanted).hex();
     content = read_entry(file, wanted);
     if (content.empty()) return 0;
-    const std::lock_guard lock(mutex_);
     touch(file);
   }
   const std::size_t size = content.size();
@@ -249,8 +253,8 @@ void DiskCache::remember(const PlanPass& pass) {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(known_texts_, pass.key) != known_texts_.end()) return;
     known_texts_.push_back(pass.key);
-    if (used_.contains(file.string())) return touch(file);
   }
+  if (touch(file)) return;
   const Json json = Json::object({{"key", key},
                                   {"label", pass.label},
                                   {"entryPoint", pass.entry_point},

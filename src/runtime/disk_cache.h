@@ -47,17 +47,16 @@ class DiskCache : public gpu::BlobCache {
  private:
   std::string read_entry(const std::filesystem::path& file, std::string_view key) const;
   bool write_entry(const std::filesystem::path& file, std::string_view key, std::string_view value);
+  void count_files();
   bool make_room(std::uint64_t size);
-  void touch(const std::filesystem::path& file);  // with mutex_ held
 
   std::filesystem::path blobs_, texts_;
   std::uint64_t cap_;
   bool usable_ = false;
-  std::mutex room_mutex_;  // one thread clears up
-  bool stuck_ = false;     // nothing can be deleted either
+  std::mutex room_mutex_;   // one thread clears up
+  bool stuck_ = false;      // nothing can be deleted either
+  std::once_flag counted_;  // bytes_ is of what is there; not before something is written
   std::mutex mutex_;
-  // Every file as last seen, by path: looking at files again costs more than reading some.
-  std::map<std::string, std::filesystem::file_time_type> used_;
   // Values by key, from the question for the size until they are fetched; a few at most.
   std::map<std::string, std::string, std::less<>> asked_;
   std::vector<std::array<std::uint8_t, 16>> known_texts_;
