@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,41 @@ std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
     value = static_cast<float>(static_cast<int>(seed >> 27) - 16) / 8;
   }
   return values;
+}
+
+// What a call is made of.
+struct Form {
+  std::int64_t sequence;
+  bool rotary = false, packed = false, half = false;
+};
+
+// The float16 of a small multiple of 1/8.
+std::uint16_t to_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000u;
+  if (value == 0) return static_cast<std::uint16_t>(sign);
+  return static_cast<std::uint16_t>(sign | ((bits >> 23 & 0xffu) - 112) << 10 |
+                                    (bits >> 13 & 0x3ffu));
+}
+
+std::vector<std::uint16_t> to_halves(const std::vector<float>& values) {
+  std::vector<std::uint16_t> result(values.size());
+  std::ranges::transform(values, result.begin(), to_half);
+  return result;
+}
+
+// [Q|K|V] of each token.
+std::vector<float> pack_tokens(const std::vector<float>& query, const std::vector<float>& key,
+                               const std::vector<float>& value, std::size_t tokens) {
+  std::vector<float> result;
+  for (std::size_t token = 0; token < tokens; ++token) {
+    for (const auto* part : {&query, &key, &value}) {
+      const std::size_t width = part->size() / tokens;
+      const auto from = part->begin() + static_cast<std::ptrdiff_t>(token * width);
+      result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(width));
+    }
+  }
+  return result;
 }
 
 struct Problem {
@@ -75,15 +111,28 @@ struct Problem {
   Shape cache_shape() const { return {batch, kKvHeads, kCapacity, kSize}; }
 
   // Floats from the host, so that they can lie between guard bands; integers on the device.
-  Inputs inputs(const Runtime& runtime) const {
+  Inputs inputs(const Runtime& runtime, const Form& form) {
     Inputs all;
-    all.emplace_back("queryT", HostTensor(query, {batch, sequence, kHeads * kSize}));
-    all.emplace_back("keyT", HostTensor(key, {batch, sequence, kKvHeads * kSize}));
-    all.emplace_back("valueT", HostTensor(value, {batch, sequence, kKvHeads * kSize}));
-    all.emplace_back("pastKeyT", HostTensor(past_key, cache_shape()));
-    all.emplace_back("pastValueT", HostTensor(past_value, cache_shape()));
-    all.emplace_back("cosCacheT", HostTensor(cosine, {kRows, 8}));
-    all.emplace_back("sinCacheT", HostTensor(sine, {kRows, 8}));
+    held_.clear();
+    const auto add = [&](const char* port, const std::vector<float>& values, Shape shape) {
+      if (form.half) {
+        all.emplace_back(port, HostTensor(held_.emplace_back(to_halves(values)), std::move(shape)));
+      } else {
+        all.emplace_back(port, HostTensor(values, std::move(shape)));
+      }
+    };
+    if (form.packed) {
+      packed_ = pack_tokens(query, key, value, static_cast<std::size_t>(batch * sequence));
+      add("queryT", packed_, {batch, sequence, (kHeads + 2 * kKvHeads) * kSize});
+    } else {
+      add("queryT", query, {batch, sequence, kHeads * kSize});
+      add("keyT", key, {batch, sequence, kKvHeads * kSize});
+      add("valueT", value, {batch, sequence, kKvHeads * kSize});
+    }
+    add("pastKeyT", past_key, cache_shape());
+    add("pastValueT", past_value, cache_shape());
+    add("cosCacheT", cosine, {kRows, 8});
+    add("sinCacheT", sine, {kRows, 8});
     const auto put = [&](const char* port, const std::vector<std::int32_t>& values, Shape shape) {
       auto tensor = runtime.upload(HostTensor(values, std::move(shape)));
       if (!tensor) ADD_FAILURE() << tensor.error().to_string();
@@ -95,6 +144,11 @@ struct Problem {
     put("keyTotalSequenceLengthsT", lengths, {batch});
     return all;
   }
+
+ private:
+  // What the tensors of `inputs` view.
+  std::list<std::vector<std::uint16_t>> held_;
+  std::vector<float> packed_;
 };
 
 CallOptions options(bool rotary, std::string variant) {
@@ -112,8 +166,15 @@ CallOptions options(bool rotary, std::string variant) {
   return result;
 }
 
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+bool same_bits(std::uint16_t a, float b) { return a == to_half(b); }
+
 // At most `sequence` rows of each head may change, to that head's own new values.
-void check_cache(const Problem& problem, const std::vector<float>& after, const std::string& what) {
+template <class Element>
+void check_cache(const Problem& problem, const std::vector<Element>& after,
+                 const std::string& what) {
   for (std::int64_t item = 0; item < problem.batch; ++item) {
     for (std::int64_t head = 0; head < kKvHeads; ++head) {
       std::int64_t changed = 0;
@@ -122,9 +183,7 @@ void check_cache(const Problem& problem, const std::vector<float>& after, const 
             static_cast<std::size_t>(((item * kKvHeads + head) * kCapacity + row) * kSize);
         const auto same = [&](const std::vector<float>& values, std::size_t from) {
           for (std::size_t i = 0; i < kSize; ++i) {
-            if (std::bit_cast<std::uint32_t>(after[at + i]) !=
-                std::bit_cast<std::uint32_t>(values[from + i]))
-              return false;
+            if (!same_bits(after[at + i], values[from + i])) return false;
           }
           return true;
         };
@@ -192,22 +251,35 @@ class SparseAttention : public ::testing::Test {
     kernel_ = *kernel;
   }
 
-  void stay_inside(std::int64_t sequence, bool rotary) {
+  template <class Element>
+  void check_call(const Form& form, const std::string& variant, const Garbage& garbage,
+                  bool& accepted) {
+    Problem problem = spoilt(garbage, form.sequence);
+    const auto result =
+        kernel_.call(problem.inputs(*runtime_, form), options(form.rotary, variant));
+    accepted = result || result.error().code != "request/variant";
+    if (!accepted) return;
+    ASSERT_TRUE(result.has_value())
+        << variant << ", " << garbage.name << ": " << result.error().to_string();
+    const auto values = result->at("pastValueT").template download<Element>();
+    ASSERT_TRUE(values.has_value());
+    check_cache(problem, *values, variant + ", " + garbage.name);
+  }
+
+  void stay_inside(const Form& form) {
     std::size_t variants = 0;
     for (const std::string& variant : kernel_.package().variants()) {
-      std::size_t runs = 0;
-      for (const Garbage& garbage : all_garbage(static_cast<std::int32_t>(sequence))) {
-        const Problem problem = spoilt(garbage, sequence);
-        const auto result = kernel_.call(problem.inputs(*runtime_), options(rotary, variant));
-        if (!result && result.error().code == "request/variant") break;
-        ASSERT_TRUE(result.has_value())
-            << variant << ", " << garbage.name << ": " << result.error().to_string();
-        const auto values = result->at("pastValueT").download<float>();
-        ASSERT_TRUE(values.has_value());
-        check_cache(problem, *values, variant + ", " + garbage.name);
-        ++runs;
+      bool accepted = true;
+      for (const Garbage& garbage : all_garbage(static_cast<std::int32_t>(form.sequence))) {
+        if (form.half) {
+          check_call<std::uint16_t>(form, variant, garbage, accepted);
+        } else {
+          check_call<float>(form, variant, garbage, accepted);
+        }
+        if (!accepted || HasFatalFailure()) break;
       }
-      variants += runs > 0;
+      if (HasFatalFailure()) return;
+      variants += accepted;
     }
     EXPECT_GE(variants, 2u);
   }
@@ -216,8 +288,16 @@ class SparseAttention : public ::testing::Test {
   Kernel kernel_;
 };
 
-TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideWhenDecoding) { stay_inside(1, true); }
-TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideInAPrompt) { stay_inside(20, false); }
+TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideWhenDecoding) {
+  stay_inside({.sequence = 1, .rotary = true});
+}
+TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideInAPrompt) { stay_inside({.sequence = 20}); }
+TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideWithFewPackedTokens) {
+  stay_inside({.sequence = 3, .rotary = true, .packed = true});
+}
+TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideInHalves) {
+  stay_inside({.sequence = 20, .rotary = true, .packed = true, .half = true});
+}
 
 // What the oracle gives for the caches as they are.
 reference::Outputs expected(const Problem& problem) {
@@ -247,17 +327,19 @@ reference::Outputs expected(const Problem& problem) {
   return outputs ? *outputs : reference::Outputs{};
 }
 
-TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
+// Lengths from 30 on, `step` tokens apart, by one recorded call of this variant.
+void decode_loop(const Runtime& runtime, const Kernel& kernel, const std::string& variant,
+                 std::int32_t step, bool& accepted) {
   Problem problem(1, 1);
   problem.total = {30};
   problem.lengths = {30};
   Signature signature;
   std::vector<std::pair<std::string, Tensor>> tensors;
-  const Inputs inputs = problem.inputs(*runtime_);
+  const Inputs inputs = problem.inputs(runtime, {.sequence = 1, .rotary = true});
   for (const auto& [port, argument] : inputs) {
     Tensor tensor;
     if (const auto* host = std::get_if<HostTensor>(&argument)) {
-      auto uploaded = runtime_->upload(*host);
+      auto uploaded = runtime.upload(*host);
       ASSERT_TRUE(uploaded.has_value());
       tensor = *uploaded;
     } else {
@@ -267,7 +349,12 @@ TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
     tensors.emplace_back(port, tensor);
   }
   signature.attrs = options(true, "").attrs;
-  auto prepared = kernel_.prepare(signature);
+  signature.variant = variant;
+  // Also short caches are split.
+  if (!variant.empty()) signature.tunables = {{"DECODE_SHORT", 0}, {"DECODE_WORKGROUPS", 6}};
+  auto prepared = kernel.prepare(signature);
+  accepted = prepared || prepared.error().code != "request/variant";
+  if (!accepted) return;
   ASSERT_TRUE(prepared.has_value()) << prepared.error().to_string();
   auto outputs = prepared->make_outputs();
   ASSERT_TRUE(outputs.has_value()) << outputs.error().to_string();
@@ -279,7 +366,7 @@ TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
   const auto find = [&](std::string_view port) {
     return std::ranges::find(tensors, port, &std::pair<std::string, Tensor>::first)->second;
   };
-  for (std::int32_t length = 30; length <= kCapacity; ++length) {
+  for (std::int32_t length = 30; length <= kCapacity; length += step) {
     problem.total = {length};
     problem.lengths = {length};
     ASSERT_TRUE(find("totalSequenceLengthT").upload(HostTensor(problem.total, {1})).has_value());
@@ -292,7 +379,7 @@ TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
     ASSERT_FALSE(want.empty());
     for (std::size_t i = 0; i < output->size(); ++i) {
       ASSERT_NEAR((*output)[i], want[0].second.values[i], 1e-4)
-          << "length " << length << " element " << i;
+          << variant << " length " << length << " element " << i;
     }
     // The caches that this call left behind are those of the next one.
     for (std::size_t i = 0; i < problem.past_key.size(); ++i) {
@@ -300,6 +387,24 @@ TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
       problem.past_value[i] = static_cast<float>(want[2].second.values[i]);
     }
   }
+}
+
+TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
+  bool accepted = false;
+  decode_loop(*runtime_, kernel_, "", 1, accepted);
+  EXPECT_TRUE(accepted);
+}
+
+TEST_F(SparseAttention, OneBoundCallOfEachVariantServesADecodeLoop) {
+  std::size_t variants = 0;
+  for (const std::string& variant : kernel_.package().variants()) {
+    if (!variant.starts_with("separate_rotary")) continue;
+    bool accepted = false;
+    decode_loop(*runtime_, kernel_, variant, 7, accepted);
+    if (HasFatalFailure()) return;
+    variants += accepted;
+  }
+  EXPECT_GE(variants, 2u);
 }
 
 }  // namespace
