@@ -231,6 +231,24 @@ def numbers():
     return cases
 
 
+def large():
+    """The streaming plan's form for large tensors, at sizes that a test can afford."""
+    cases = []
+
+    def add(name, shape, groups, tunables=None, **more):
+        cases.append(case(f"as_large_{name}", shape, groups, seed=80000 + 10 * len(cases), tunables={"PROFILE": "gpu", "RESIDENT_BYTES": 0, "LARGE": 0, **(tunables or {})},
+                          tolerance=Y_LARGE[more.get("t", F32)], **more))
+
+    add("rows_f16", [1, 130, 127, 32], 8, {"COMBINE_ABOVE": 0}, t=F16, bias=True)
+    add("rows_without_s_f16", [2, 65, 67, 40], 8, {"COMBINE_ABOVE": 0}, t=F16, s=False)
+    add("planes_f32", [1, 8, 260, 252], 2, last=0, bias=True)
+    add("planes_per_item_f16", [3, 6, 100, 100], 3, {"COMBINE_ABOVE": 0}, t=F16, last=0, skip="nc")
+    add("many_groups_f32", [1, 24, 25, 320], 160, bias=True, skip="nc")
+    # More partial moments than a workgroup of the combine pass takes in one round.
+    add("many_runs_f32", [1, 41, 101, 256], 4, {"LARGE_ROWS": 1, "WORKGROUP_SIZE": 64}, bias=True)
+    return cases
+
+
 def spellings():
     """Every accepted spelling of skip at the edges where two of them meet."""
     cases = []
@@ -309,7 +327,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + shapes() + numbers() + spellings() + empty() + refused()}
+    return {"cases": combinations() + shapes() + numbers() + large() + spellings() + empty() + refused()}
 
 
 def full_tests():
