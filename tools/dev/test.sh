@@ -130,16 +130,19 @@ stage_sanitizers() {
   done
 }
 
-# The runtime under the thread sanitizer: eight threads with five hundred mixed calls each, and all else but what runs in a child process or
-# on one thread for long.
+# The runtime and the C API under the thread sanitizer: eight threads with five hundred mixed calls each, and all else but what runs in a
+# child process or on one thread for long.
 stage_threads() {
   [ "$WGK_TEST_FULL" = 1 ] || {
     echo "part of --full"
     return 77
   }
-  build tsan runtime_test || return 1
-  inside env TSAN_OPTIONS="suppressions=$REPO/tests/sanitizers/thread.supp halt_on_error=1" build/tsan/runtime_test --gtest_brief=1 \
-    --gtest_filter='-Embedding.AHungDispatch*:FaultSweep.*'
+  local test
+  build tsan runtime_test capi_test || return 1
+  for test in runtime_test capi_test; do
+    inside env TSAN_OPTIONS="suppressions=$REPO/tests/sanitizers/thread.supp halt_on_error=1" "build/tsan/$test" --gtest_brief=1 \
+      --gtest_filter='-Embedding.AHungDispatch*:FaultSweep.*' || return 1
+  done
 }
 
 # ./dev itself, from outside.
