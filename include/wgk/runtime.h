@@ -43,8 +43,9 @@ struct CommonOptions {
       {};  // rendered text and compiled pipelines, kept between processes; empty: none
   std::string quirks =
       {};  // JSON in place of the built-in table of variants that are off on some drivers
-  bool debug_groups =
-      true;  // name package, variant and pass of each dispatch in submissions of our own
+  // In passes of our own the label or, where several dispatches share one, a debug group of each
+  // names package, variant and pass.
+  bool debug_groups = true;
   GetProcAddress procs = nullptr;  // null: the linked library
 };
 

@@ -41,7 +41,7 @@ struct Context {
       std::make_shared<std::mutex>();  // keeps the parts of a split call together
   std::shared_ptr<std::atomic<std::uint64_t>> bind_groups =
       std::make_shared<std::atomic<std::uint64_t>>(0);  // made so far
-  bool debug_groups = true;  // name each dispatch in command buffers of our own
+  bool debug_groups = true;                             // name each dispatch in passes of our own
 
   static Context make(std::shared_ptr<Device> device, Memory::Limits limits = {});
 };
@@ -221,7 +221,9 @@ class Bound {
                                            std::span<const WGPUBindGroupEntry> entries,
                                            const std::string& label) const;
   Status add_clear(std::size_t scratch);
-  void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const;
+  WGPUComputePassEncoder begin_pass(WGPUCommandEncoder encoder, std::span<const Step> steps,
+                                    const WGPUPassTimestampWrites* timestamps) const;
+  void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool named) const;
   Status submit_part(std::span<const Step> steps, bool first, bool last,
                      const Around& around) const;
 

@@ -213,7 +213,7 @@ TEST_F(Executor, WritesAnyByteRangeAndLeavesNeighboursAlone) {
 }
 
 struct Labels {
-  std::vector<std::string> debug_groups, bind_groups;
+  std::vector<std::string> passes, debug_groups, bind_groups;
 };
 Labels& labels() {
   static Labels seen;
@@ -225,6 +225,11 @@ TEST_F(Executor, TellsWebGpuTheOperatorTheVariantAndThePass) {
   procs.compute_pass_push_debug_group = [](WGPUComputePassEncoder pass, WGPUStringView label) {
     labels().debug_groups.emplace_back(label.data, label.length);
     linked_procs().compute_pass_push_debug_group(pass, label);
+  };
+  procs.command_encoder_begin_compute_pass = [](WGPUCommandEncoder encoder,
+                                                const WGPUComputePassDescriptor* descriptor) {
+    labels().passes.emplace_back(descriptor->label.data, descriptor->label.length);
+    return linked_procs().command_encoder_begin_compute_pass(encoder, descriptor);
   };
   procs.device_create_bind_group = [](WGPUDevice device,
                                       const WGPUBindGroupDescriptor* descriptor) {
@@ -249,6 +254,17 @@ TEST_F(Executor, TellsWebGpuTheOperatorTheVariantAndThePass) {
                                              "test.Op.only.rounds[1].scale"};
   EXPECT_EQ(labels().debug_groups, expected);
   EXPECT_EQ(labels().bind_groups, expected);
+  EXPECT_EQ(labels().passes, std::vector<std::string>({"test.Op"}));
+
+  labels() = {};
+  auto alone = Prepared::make(own, scale_plan(64, 3.0F));
+  ASSERT_TRUE(alone) << alone.error().to_string();
+  auto one = Bound::make(*alone, {*make_slice(own, 256), *make_slice(own, 256)});
+  ASSERT_TRUE((*one)->submit());
+  EXPECT_EQ(labels().passes, std::vector<std::string>({"test.Op.only.scale"}))
+      << "a dispatch that shares its pass with none";
+  EXPECT_EQ(labels().bind_groups, labels().passes);
+  EXPECT_TRUE(labels().debug_groups.empty());
 
   labels() = {};
   auto counting = Prepared::make(own, counting_plan(false));

@@ -36,9 +36,13 @@ std::string member_path(const std::string& path, std::string_view key) {
   });
   // Paths are copied into every value below: a name of any length must not come along.
   constexpr std::size_t kShown = 200;
-  if (key.size() > kShown) return path + "['" + std::string(key.substr(0, kShown)) + "...']";
-  if (!plain) return path + "['" + std::string(key) + "']";
-  return path.empty() ? std::string(key) : path + "." + std::string(key);
+  std::string text;
+  text.reserve(path.size() + std::min(key.size(), kShown) + 7);
+  text += path;
+  if (key.size() > kShown) return text.append("['").append(key.substr(0, kShown)).append("...']");
+  if (!plain) return text.append("['").append(key).append("']");
+  if (!path.empty()) text += '.';
+  return text.append(key);
 }
 
 }  // namespace
