@@ -178,13 +178,13 @@ def main():
     options = parser.parse_args()
     os.environ["WGK_KERNELS"] = str(options.kernels)
     measure, table = Measure(options), Table()
+    info = subprocess.run([*measure.cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
+    report = {"kind": "host", "machine": platform.machine(), "adapter": info, "date": time.strftime("%Y-%m-%d", time.gmtime()),
+              "cpus": os.cpu_count(), "repetitions": options.repetitions, "note": options.note, "rows": table.rows}
     for part in (measure.new_process, measure.round_trip, measure.record, measure.threads, measure.chain, measure.pipelines, measure.ten_thousand_calls):
         table.part(part)
-    if options.out:
-        info = subprocess.run([*measure.cold, "adapter"], capture_output=True, text=True, check=False).stdout.strip()
-        report = {"kind": "host", "machine": platform.machine(), "adapter": info, "date": time.strftime("%Y-%m-%d", time.gmtime()),
-                  "cpus": os.cpu_count(), "repetitions": options.repetitions, "note": options.note, "rows": table.rows}
-        options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        if options.out:  # what was measured stays if a later part is cut off
+            options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 1 if table.failed else 0
 
 

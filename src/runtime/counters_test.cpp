@@ -139,6 +139,11 @@ TEST_F(Counters, PrewarmStartsEveryPipelineBeforeItWaits) {
   ASSERT_TRUE(ready->wait());
   EXPECT_EQ(counting().of(Call::device_create_compute_pipeline_async), 6);
   EXPECT_GT(counting().of(Call::instance_wait_any), 0);
+  EXPECT_EQ(counting().of(Call::device_create_buffer), 0) << "what calls need comes with them";
+  EXPECT_EQ(counting().of(Call::queue_write_buffer), 0);
+  const Kernel& first = calls[0].kernel;
+  ASSERT_TRUE(first.call({{"x", HostTensor(x, {100})}}, by(2)));
+  EXPECT_EQ(counting().of(Call::device_create_compute_pipeline_async), 6);
 }
 
 TEST_F(Counters, SwappedBuffersAreNeverConfused) {
