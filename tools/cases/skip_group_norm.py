@@ -245,7 +245,7 @@ def large():
     add("planes_per_item_f16", [3, 6, 100, 100], 3, {"COMBINE_ABOVE": 0}, t=F16, last=0, skip="nc")
     add("many_groups_f32", [1, 24, 25, 320], 160, bias=True, skip="nc")
     # More partial moments than a workgroup of the combine pass takes in one round.
-    add("many_runs_f32", [1, 41, 101, 256], 4, {"LARGE_ROWS": 1, "WORKGROUP_SIZE": 64}, bias=True)
+    add("many_runs_f32", [1, 41, 101, 256], 4, {"LARGE_BYTES": 16, "WORKGROUP_SIZE": 64}, bias=True)
     return cases
 
 
