@@ -113,8 +113,8 @@ class Ratios:
         if not self.webgpu_rows:
             return
         yield (f"Against {WEBGPU} (the least of its timings), goal {WEBGPU_GOAL} times. The floor is a kernel that only reads and writes the case's tensors, on this device in the same "
-               "run as ours: nothing with these streams is faster, so where it stays below the goal the goal is out of reach. (That of 1x262144 is in two dispatches and reads everything twice: no "
-               "bound, but the goal is reached there.)\n")
+               "run as ours: nothing with these streams is faster, so where it stays below the goal the goal is out of reach. (That of 1x262144 is in two dispatches and bounds what "
+               "needs two; the goal is reached there.)\n")
         yield "| case | ours, us | theirs, us | theirs / ours | floor, us | theirs / floor | |\n|" + " --- |" * 7
         rows = self.webgpu_rows
         for case, ours, theirs, floor in rows:
