@@ -22,6 +22,7 @@ struct Device::Signals {
   std::string reason;
   std::vector<Error> errors;
 
+  void add(WGPUErrorType type, WGPUStringView message) noexcept;
   void lose(std::string text) {
     const std::lock_guard lock(mutex);
     if (lost.load()) return;
@@ -44,7 +45,7 @@ std::shared_ptr<Gate::Mutex> mutex_of(WGPUDevice device) {
 namespace {
 
 void on_device_log(WGPULoggingType, WGPUStringView message, void* log, void*) {
-  static_cast<const Log*>(log)->write(LogLevel::kWarning, text(message));
+  static_cast<const Log*>(log)->write(LogLevel::kWarning, text_or_nothing(message));
 }
 
 std::string_view loss_reason(WGPUDeviceLostReason reason) {
@@ -61,6 +62,15 @@ Error error_of(WGPUErrorType type, std::string message, std::string_view code) {
   return {std::string(code), std::move(message)};
 }
 
+// No exception may go through the callback of a loss.
+std::string loss_text(WGPUDeviceLostReason reason, WGPUStringView message) noexcept {
+  try {
+    return std::format("{}: {}", loss_reason(reason), text(message));
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 struct DeviceReply {
   WGPURequestDeviceStatus status = WGPURequestDeviceStatus_Error;
   WGPUDevice device = nullptr;
@@ -69,7 +79,7 @@ struct DeviceReply {
 
 void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message,
                void* reply, void*) {
-  *Pending<DeviceReply>::arrived(reply) = {status, device, text(message)};
+  *Pending<DeviceReply>::arrived(reply) = {status, device, text_or_nothing(message)};
 }
 
 std::size_t load_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size,
@@ -86,6 +96,15 @@ void store_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value
 }
 
 }  // namespace
+
+void Device::Signals::add(WGPUErrorType type, WGPUStringView message) noexcept {
+  try {
+    const std::lock_guard one(mutex);
+    if (errors.size() < 16) errors.push_back(error_of(type, text(message), "device/validation"));
+    has_errors.store(true);
+  } catch (const std::bad_alloc&) {  // nobody can be told, and nothing may go through WebGPU
+  }
+}
 
 WGPUDawnCacheDeviceDescriptor cache_descriptor(BlobCache& cache) {
   WGPUDawnCacheDeviceDescriptor descriptor = WGPU_DAWN_CACHE_DEVICE_DESCRIPTOR_INIT;
@@ -134,22 +153,15 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   descriptor.requiredFeatureCount = wanted->features.size();
   descriptor.requiredFeatures = wanted->features.data();
   descriptor.requiredLimits = &wanted->limits;
-  descriptor.deviceLostCallbackInfo = {nullptr, WGPUCallbackMode_AllowSpontaneous,
-                                       [](const WGPUDevice*, WGPUDeviceLostReason reason,
-                                          WGPUStringView message, void* signals, void*) {
-                                         static_cast<Signals*>(signals)->lose(std::format(
-                                             "{}: {}", loss_reason(reason), text(message)));
-                                       },
-                                       device->signals_.get(), nullptr};
+  descriptor.deviceLostCallbackInfo = {
+      nullptr, WGPUCallbackMode_AllowSpontaneous,
+      [](const WGPUDevice*, WGPUDeviceLostReason reason, WGPUStringView message, void* signals,
+         void*) { static_cast<Signals*>(signals)->lose(loss_text(reason, message)); },
+      device->signals_.get(), nullptr};
   descriptor.uncapturedErrorCallbackInfo = {
       nullptr,
       [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message, void* user, void*) {
-        auto& signals = *static_cast<Signals*>(user);
-        const std::lock_guard lock(signals.mutex);
-        if (signals.errors.size() < 16) {
-          signals.errors.push_back(error_of(type, text(message), "device/validation"));
-        }
-        signals.has_errors.store(true);
+        static_cast<Signals*>(user)->add(type, message);
       },
       device->signals_.get(), nullptr};
   const Toggles names = device_toggles(options.mode, instance->experimental());
@@ -352,7 +364,7 @@ void on_pop(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView m
   const auto reply = Pending<PopReply>::arrived(user);
   reply->status = status;
   reply->type = type;
-  reply->message = text(message);
+  reply->message = text_or_nothing(message);
   reply->done.store(true, std::memory_order_release);
 }
 

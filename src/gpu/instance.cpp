@@ -31,7 +31,7 @@ LogLevel level_of(WGPULoggingType type) {
 }
 
 void on_log(WGPULoggingType type, WGPUStringView message, void* log, void*) {
-  static_cast<const Log*>(log)->write(level_of(type), text(message));
+  static_cast<const Log*>(log)->write(level_of(type), text_or_nothing(message));
 }
 
 std::string environment(const char* variable) {

@@ -5,6 +5,7 @@
 #include <webgpu/webgpu.h>
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,14 @@ std::string_view component_name(WGPUSubgroupMatrixComponentType value);
 inline std::string text(WGPUStringView view) {
   if (view.data == nullptr) return {};
   return view.length == WGPU_STRLEN ? std::string(view.data) : std::string(view.data, view.length);
+}
+// The same for callbacks, through which no exception may go: nothing where host memory runs out.
+inline std::string text_or_nothing(WGPUStringView view) noexcept {
+  try {
+    return text(view);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
 }
 inline WGPUStringView view(std::string_view text) { return {text.data(), text.size()}; }
 std::string lower_case(std::string text);

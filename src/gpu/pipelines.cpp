@@ -34,7 +34,7 @@ void on_pipeline(WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipel
   const auto reply = Pending<PipelineReply>::arrived(user);
   reply->status = status;
   reply->pipeline = pipeline;
-  reply->message = text(message);
+  reply->message = text_or_nothing(message);
 }
 
 WGPUBufferBindingType binding_type(BindingType type) {

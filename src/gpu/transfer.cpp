@@ -180,7 +180,7 @@ ReadBack::~ReadBack() {
 }
 
 void ReadBack::on_map(WGPUMapAsyncStatus status, WGPUStringView message, void* reply, void*) {
-  *Pending<MapReply>::arrived(reply) = {status, text(message)};
+  *Pending<MapReply>::arrived(reply) = {status, text_or_nothing(message)};
 }
 
 Status ReadBack::submit() const { return submit_copies(*device_, copies_); }

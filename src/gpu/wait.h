@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -71,9 +72,14 @@ class Pending {
     if (result != WaitOutcome::kReady) abandon(instance, future);
     return result;
   }
-  void abandon(const Instance& instance, WGPUFuture future) {
-    place_ = std::make_shared<Place>();
-    abandon_future(instance, future);
+  // Destructors do this too. Without host memory nobody looks at the future: its callback comes
+  // when the instance goes.
+  void abandon(const Instance& instance, WGPUFuture future) noexcept {
+    try {
+      abandon_future(instance, future);
+      place_ = std::make_shared<Place>();
+    } catch (const std::bad_alloc&) {
+    }
   }
 
  private:
