@@ -37,6 +37,19 @@ TEST(Error, PrintsCodeChainHintAndOthers) {
             "  while checking request for test.Op");
 }
 
+// Errors quote names out of files of strangers.
+TEST(Error, ShowsNothingThatATerminalObeysAndNothingEndless) {
+  const Error forged{"package/json", "the key '\x1b[2J\r\nerror[a/b]: x'"};
+  EXPECT_EQ(forged.to_string(), "error[package/json]: the key '\\x1b[2J\\x0d\n    error[a/b]: x'");
+  const Error high{"package/json", "the key '\xc3\xa4\t\x7f'"};
+  EXPECT_EQ(high.to_string(), "error[package/json]: the key '\xc3\xa4\t\\x7f'");
+  const Error endless{"package/json", "the key '" + std::string(5'000'000, 'a') + "', column 7"};
+  const std::string text = endless.to_string();
+  EXPECT_LT(text.size(), 40'000U);
+  EXPECT_NE(text.find("bytes left out"), std::string::npos);
+  EXPECT_TRUE(text.ends_with("', column 7"));
+}
+
 TEST(Error, TableIsWellFormed) {
   std::set<std::string_view> seen;
   for (const ErrorCode& entry : error_codes()) {

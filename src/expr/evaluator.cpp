@@ -72,6 +72,11 @@ bool Evaluator::fail_with(std::string_view code, std::string message) {
 }
 
 bool Evaluator::fail_charge(std::size_t steps) {
+  const Allowance* shared = limits_.shared;
+  if (steps_ > limits_.max_steps && shared != nullptr && limits_.max_steps == shared->steps) {
+    return fail_with("limit/steps", "the expressions and templates of one plan took more than " +
+                                        std::to_string(shared->most) + " steps together");
+  }
   if (steps_ > limits_.max_steps) {
     return fail_with("limit/steps",
                      "stopped after " + std::to_string(limits_.max_steps) + " steps");
@@ -82,9 +87,19 @@ bool Evaluator::fail_charge(std::size_t steps) {
 
 bool Evaluator::charge_text(std::size_t bytes) {
   text_bytes_ += bytes;
+  if (limits_.shared != nullptr && text_bytes_ > limits_.shared->text_bytes) {
+    return fail_with("limit/output",
+                     "the texts that the expressions and templates of one plan build are too long "
+                     "together");
+  }
   if (bytes <= limits_.max_output && text_bytes_ / kTextFactor <= limits_.max_output) return true;
   return fail_with("limit/output",
                    "a text is longer than " + std::to_string(limits_.max_output) + " bytes");
+}
+
+void Evaluator::settle(Allowance& shared) const {
+  shared.spend(steps_);
+  shared.text_bytes -= std::min(shared.text_bytes, text_bytes_);
 }
 
 bool Evaluator::fail_depth() {
@@ -197,7 +212,7 @@ bool Evaluator::evaluate_object(const Node& node, Value& result) {
     if (!evaluate(ast_.links[node.first + i + 1], value)) return false;
     object->set(key.if_string() == nullptr ? std::string_view("undefined") : *key.if_string(),
                 std::move(value));
-    if (!charge(object->members.size() / 8)) return false;
+    if (!charge_search(*this, *object, object->members.back().first)) return false;
   }
   result = Value(std::move(object));
   return true;
@@ -292,6 +307,7 @@ bool Evaluator::follow_path(const Node& node, std::uint32_t end, Value& holder,
     const Step& step = ast_.steps[ast_.links[node.first + i]];
     const bool is_member = step.kind == StepKind::kMember;
     if (const Object* object = place->if_object(); object != nullptr && is_member) {
+      if (!charge_search(*this, *object, ast_.names[step.a].text)) return false;
       const Value* found = object->find(ast_.names[step.a].text);
       if (found != nullptr && !found->is_hole()) {
         place = found;
@@ -517,6 +533,9 @@ bool Evaluator::charge_items(const Value& value, std::size_t depth) {
   const Object* object = value.if_object();
   if (array == nullptr && object == nullptr) return true;
   if (depth == 0) return fail_depth();
+  // What is copied has a place of its own in memory beside its items.
+  constexpr std::size_t kStepsOfACopy = 4;
+  steps_ += kStepsOfACopy;
   if (!charge(array != nullptr ? array->items.size() : object->members.size())) return false;
   if (array != nullptr) {
     return std::ranges::all_of(array->items,

@@ -2,6 +2,7 @@
 // Evaluates expressions of one tree. Module jinja derives from it to run statements and macros.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -44,7 +45,15 @@ class Evaluator : public CallContext {
   // `names` holds the outer value of each name of the tree, null where there is none. All arguments
   // outlive the evaluator.
   Evaluator(const Ast& ast, std::span<const Value* const> names, const Limits& limits)
-      : ast_(ast), names_(names), limits_(limits) {}
+      : ast_(ast), names_(names), limits_(limits) {
+    if (limits_.shared != nullptr)
+      limits_.max_steps = std::min(limits_.max_steps, limits_.shared->steps);
+  }
+  ~Evaluator() override {
+    if (limits_.shared != nullptr) settle(*limits_.shared);
+  }
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
   // False when there is an error, or a break or continue from inside a macro.
   bool evaluate(NodeId node, Value& result);
@@ -129,6 +138,7 @@ class Evaluator : public CallContext {
 
   bool fail_charge(std::size_t steps);
   bool fail_recursion();
+  void settle(Allowance& shared) const;
   bool charge_items(const Value& value, std::size_t depth);
   // For what looks through a text.
   bool charge_length(const Value& value) {

@@ -21,12 +21,14 @@ namespace {
 
 constexpr std::size_t kMostFacts = 6;
 constexpr std::size_t kLongestFact = 80;
+constexpr std::size_t kLongestSource = 400;
 
 // Finds the values that a failed operand was computed from.
 class Explainer {
  public:
-  Explainer(const ParsedExpression& parsed, std::span<const Value* const> names)
-      : parsed_(parsed), names_(names) {}
+  Explainer(const ParsedExpression& parsed, std::span<const Value* const> names,
+            const Limits& limits)
+      : parsed_(parsed), names_(names), limits_(limits) {}
 
   std::string explain() {
     std::vector<NodeId> operands = {parsed_.root};
@@ -36,9 +38,9 @@ class Explainer {
                       parsed_.ast.links.begin() + root.first + root.count);
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      Evaluator evaluator(parsed_.ast, names_, Limits{});
+      Evaluator evaluator(parsed_.ast, names_, limits_);
       Value value;
-      const std::string name = "'" + std::string(parsed_.text_of(operands[i])) + "'";
+      const std::string name = "'" + shortened(parsed_.text_of(operands[i])) + "'";
       if (!evaluator.evaluate(operands[i], value))
         return name + " fails: " + parsed_.error_of(evaluator).message;
       const bool last = i + 1 == operands.size();
@@ -49,7 +51,7 @@ class Explainer {
       return name + " is " + text_of(value) +
              (flag == nullptr && is_true(value) ? ", not true" : "") + facts();
     }
-    return "'" + parsed_.text + "' is true";
+    return "'" + shortened(parsed_.text) + "' is true";
   }
 
  private:
@@ -75,16 +77,21 @@ class Explainer {
     return text.size() <= kLongestFact ? text : text.substr(0, kLongestFact) + "...";
   }
 
+  static std::string shortened(std::string_view source) {
+    if (source.size() <= kLongestSource) return std::string(source);
+    return std::string(source.substr(0, kLongestSource)) + "...";
+  }
+
   void note(NodeId id) {
     const std::string name(parsed_.text_of(id));
     const auto known = [&](const auto& fact) { return fact.first == name; };
     if (facts_.size() >= kMostFacts || std::any_of(facts_.begin(), facts_.end(), known)) return;
-    Evaluator evaluator(parsed_.ast, names_, Limits{});
+    Evaluator evaluator(parsed_.ast, names_, limits_);
     Value value;
     if (!evaluator.evaluate(id, value) || value.if_function() != nullptr ||
         value.if_object() != nullptr)
       return;
-    facts_.emplace_back(name, text_of(value));
+    facts_.emplace_back(shortened(name), text_of(value));
   }
 
   // Outermost first. The operand itself is reported already.
@@ -133,18 +140,23 @@ class Explainer {
 
   const ParsedExpression& parsed_;
   std::span<const Value* const> names_;
+  const Limits limits_;
   std::vector<std::pair<std::string, std::string>> facts_;
 };
 
 }  // namespace
 
-std::string Expression::explain_not_true(const Scope& scope) const {
+std::string Expression::explain_not_true(const Scope& scope, const Limits& limits) const {
   const Parsed& parsed = *parsed_;
   if (!parsed.syntax) return parsed.syntax.error().message;
   NameValues names;
   if (const std::optional<NameId> unknown = parsed.look_up(scope, names))
     return parsed.unknown_name(*unknown, scope).message;
-  return Explainer(parsed, names.values()).explain();
+  // What it costs to say why counts as one evaluation.
+  Allowance own(limits.max_steps, 16 * limits.max_output);
+  Limits within = limits;
+  if (within.shared == nullptr) within.shared = &own;
+  return Explainer(parsed, names.values(), within).explain();
 }
 
 }  // namespace wgk::expr

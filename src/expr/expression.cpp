@@ -35,6 +35,14 @@ std::string column(std::string_view text, std::size_t offset) {
   return "column " + std::to_string(code_points(before).size() + 1);
 }
 
+// For messages: an expression of any length in a few words.
+std::string quoted_source(std::string_view text) {
+  constexpr std::size_t kShown = 200;
+  if (text.size() <= kShown) return "'" + std::string(text) + "'";
+  return "'" + std::string(text.substr(0, kShown)) + "...' (" + std::to_string(text.size()) +
+         " bytes)";
+}
+
 // After the first expression the reference allows more text and expressions, which it then ignores.
 bool skip_rest(Parser& parser) {
   while (!parser.at_end()) {
@@ -81,7 +89,7 @@ ParsedExpression::ParsedExpression(std::string expression, std::size_t max_depth
   if (error) {
     const std::string at = column(text, offset_in_text(error->at));
     syntax = failure(error->is_limit ? "limit/depth" : "expression/syntax",
-                     error->message + " in '" + text + "', " + at);
+                     error->message + " in " + quoted_source(text) + ", " + at);
     root = kNothing;
     return;
   }
@@ -112,7 +120,7 @@ void ParsedExpression::collect_free_names() {
 Status ParsedExpression::check(const Limits& limits) const {
   if (!syntax || depth <= limits.max_depth) return syntax;
   return failure("limit/depth", "nested deeper than " + std::to_string(limits.max_depth) +
-                                    " levels in '" + text + "'");
+                                    " levels in " + quoted_source(text));
 }
 
 Error ParsedExpression::error_of(const Evaluator& evaluator) const {
@@ -121,7 +129,7 @@ Error ParsedExpression::error_of(const Evaluator& evaluator) const {
     error.message = "break and continue work inside of loops only";
   if (error.code.empty()) error.code = "expression/type";
   const std::string at = column(text, offset_in_text(evaluator.error_place()));
-  error.context.push_back("evaluating '" + text + "', " + at);
+  error.context.push_back("evaluating " + quoted_source(text) + ", " + at);
   return error;
 }
 
@@ -141,7 +149,7 @@ std::optional<NameId> ParsedExpression::look_up(const Scope& scope, NameValues& 
 Error ParsedExpression::unknown_name(NameId id, const Scope& scope) const {
   const std::string& name = ast.names[id].text;
   return Error{"expression/unknown-name",
-               "nothing defines '" + name + "' in '" + text + "'",
+               "nothing defines " + quoted_source(name) + " in " + quoted_source(text),
                {},
                suggestion(name, scope.names()),
                {}};

@@ -55,7 +55,7 @@ class Expression {
   // Why the expression did not give exactly true: the failing operand of the outermost `and` chain
   // with its value, as
   // "'numel(shapes.x) % 4 == 0' is false (numel(shapes.x) % 4 is 2)". Used for selection reasons.
-  std::string explain_not_true(const Scope& scope) const;
+  std::string explain_not_true(const Scope& scope, const Limits& limits = {}) const;
 
  private:
   template <class Finish>

@@ -77,8 +77,11 @@ bool join(CallContext& call, const Array& array, std::string_view separator, Val
 bool sort(CallContext& call, const Array& array, bool reverse, bool case_sensitive,
           const std::string* path, Value& operand) {
   std::vector<SortItem> items;
-  for (const Value& item : array.items)
-    items.push_back({path == nullptr ? item : value_at_path(item, *path), item});
+  for (const Value& item : array.items) {
+    Value key;
+    if (path != nullptr && !value_at_path(call, item, *path, key)) return false;
+    items.push_back({path == nullptr ? item : std::move(key), item});
+  }
   if (!sort_values(call, items, case_sensitive, reverse)) return false;
   std::vector<Value> sorted;
   for (SortItem& item : items) sorted.push_back(std::move(item.item));
@@ -356,6 +359,7 @@ bool select_with(CallContext& call, Filter filter, std::string_view name,
   std::vector<Value> kept;
   for (const Value& item : items) {
     if (given.empty()) return call.fail(std::string(name) + " needs the name of a member");
+    if (!charge_search(call, *item.if_object(), *given[0].if_string())) return false;
     const Value* member = item.if_object()->find(*given[0].if_string());
     bool passes = false;
     if (member != nullptr && !member->is_hole()) {
@@ -386,7 +390,8 @@ bool map_with(CallContext& call, const Arguments& arguments, Value& operand) {
   std::vector<Value> mapped;
   for (const Value& item : keep.if_array()->items) {
     if (item.if_object() == nullptr) return call.fail("map needs a list of objects");
-    Value value = value_at_path(item, *attribute->if_string());
+    Value value;
+    if (!value_at_path(call, item, *attribute->if_string(), value)) return false;
     mapped.push_back(value.is_undefined() && otherwise != nullptr ? Value(*otherwise)
                                                                   : std::move(value));
   }

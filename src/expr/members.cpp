@@ -80,6 +80,7 @@ std::vector<std::size_t> slice_places(std::size_t size, const Slice& slice) {
 bool get_member(CallContext& call, const Value& object, std::string_view name, Value& result) {
   switch (kind_of(object)) {
     case Kind::kObject: {
+      if (!charge_search(call, *object.if_object(), name)) return false;
       const Value* found = object.if_object()->find(name);
       if (found != nullptr && !found->is_hole()) {
         Value copy = *found;  // `result` may be the object itself
@@ -130,6 +131,7 @@ bool get_element(CallContext& call, const Value& object, const Value& index, Val
   }
   const std::string* text = object.if_string();
   if (text == nullptr) return call.fail("a string without text cannot be indexed");
+  if (!call.charge(text->size() / 64)) return false;
   const std::optional<std::size_t> at = position(number->value, utf16_length(*text));
   std::optional<std::string> unit = at ? utf16_at(*text, *at) : std::nullopt;
   result = unit ? Value(std::move(*unit)) : Value::textless_string();
@@ -155,13 +157,16 @@ bool get_slice(CallContext& call, const Value& object, const Slice& slice, Value
   return true;
 }
 
-Value value_at_path(const Value& item, std::string_view path) {
+bool value_at_path(CallContext& call, const Value& item, std::string_view path, Value& result) {
   const Value* value = &item;
+  result = Value();
   while (true) {
     const std::size_t dot = path.find('.');
     const std::string_view part = path.substr(0, dot);
     const Value* next = nullptr;
+    if (!call.charge(1 + part.size() / 64)) return false;
     if (const Object* object = value->if_object()) {
+      if (!charge_search(call, *object, part)) return false;
       next = object->find(part);
     } else if (const Array* array = value->if_array()) {
       const double index = parse_int(part);
@@ -169,8 +174,11 @@ Value value_at_path(const Value& item, std::string_view path) {
         next = &array->items[static_cast<std::size_t>(index)];
       }
     }
-    if (next == nullptr || next->is_hole()) return {};
-    if (dot == std::string_view::npos) return *next;
+    if (next == nullptr || next->is_hole()) return true;
+    if (dot == std::string_view::npos) {
+      result = *next;
+      return true;
+    }
     value = next;
     path.remove_prefix(dot + 1);
   }

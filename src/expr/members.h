@@ -11,6 +11,12 @@
 
 namespace wgk::expr {
 
+// For what looks through the names of an object; nothing for few and short ones.
+inline bool charge_search(CallContext& call, const Object& object, std::string_view name) {
+  const std::size_t steps = object.members.size() * (1 + name.size() / 64) / 8;
+  return steps == 0 || call.charge(steps);
+}
+
 // object.name and object["name"].
 bool get_member(CallContext& call, const Value& object, std::string_view name, Value& result);
 // object[index] for any index.
@@ -27,7 +33,7 @@ bool get_slice(CallContext& call, const Value& object, const Slice& slice, Value
 Native find_method(const Value& object, std::string_view name);
 
 // Value at a path "a.0.b"; undefined when there is none.
-Value value_at_path(const Value& item, std::string_view path);
+bool value_at_path(CallContext& call, const Value& item, std::string_view path, Value& result);
 
 // Methods that are filters too.
 bool replace_method(CallContext& call, const Value& bound, std::span<const Value> args,

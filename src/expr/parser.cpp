@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -444,14 +445,14 @@ bool Parser::index_step(Step& step) {
 std::optional<Parser::Arguments> Parser::arguments(ArgumentMode mode) {
   if (!expect(TokenKind::kOpenParen)) return std::nullopt;
   std::vector<Argument> list;
+  std::set<NameId> names;  // of parameters
   bool keyword_seen = false;
   bool spread_seen = false;
   while (!is(TokenKind::kCloseParen)) {
     const std::optional<Argument> next = argument(mode);
     if (!next) return std::nullopt;
-    const auto same_name = [&](const Argument& other) { return other.name == next->name; };
     bool valid = true;
-    if (mode == ArgumentMode::kParameters && std::any_of(list.begin(), list.end(), same_name)) {
+    if (mode == ArgumentMode::kParameters && !names.insert(next->name).second) {
       valid = fail("parameter '" + ast_.names[next->name].text + "' is declared twice");
     } else if (next->kind == ArgumentKind::kSpread) {
       valid = !spread_seen || fail("only one '*' argument is allowed");

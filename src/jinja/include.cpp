@@ -83,6 +83,21 @@ std::optional<std::string> resolved(std::string path, std::string_view from) {
   return joined;
 }
 
+// Numbers of lines at places that are asked for from the beginning to the end.
+struct Lines {
+  std::string_view text;
+  std::size_t place = 0;
+  std::size_t line = 1;
+
+  std::size_t at(std::size_t next) {
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(std::min(place, next));
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(next);
+    line += static_cast<std::size_t>(std::count(begin, end, '\n'));
+    place = std::max(place, next);
+    return line;
+  }
+};
+
 class Expander {
  public:
   Expander(const Loader& loader, const expr::Limits& limits) : loader_(loader), limits_(limits) {}
@@ -95,6 +110,7 @@ class Expander {
     files_.push_back(path);
     const std::size_t file = files_.size() - 1;
     std::size_t copied = 0;
+    Lines lines{text};
     for (std::size_t at = text.find("{%"); at != std::string_view::npos; at = text.find("{%", at)) {
       const std::optional<Include> include = include_at(text, at);
       if (!include) {
@@ -102,20 +118,17 @@ class Expander {
         continue;
       }
       const std::size_t begin = std::max(copied, include->begin);
-      if (Status status = copy(file, text, copied, begin); !status) return status;
+      if (Status status = copy(file, lines, copied, begin); !status) return status;
       copied = include->end;
       at = include->end;
       if (Status status = descend(path, include->path); !status) {
-        const std::size_t line =
-            1 + static_cast<std::size_t>(std::count(
-                    text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
         return std::unexpected(
             std::move(status.error())
-                .during("expanding '" + path + "', line " + std::to_string(line)));
+                .during("expanding '" + path + "', line " + std::to_string(lines.at(begin))));
       }
     }
     open_.pop_back();
-    return copy(file, text, copied, text.size());
+    return copy(file, lines, copied, text.size());
   }
 
   Expanded take() { return {std::move(text_), std::move(files_), std::move(pieces_)}; }
@@ -135,17 +148,19 @@ class Expander {
     return expand(*target);
   }
 
-  Status copy(std::size_t file, std::string_view text, std::size_t begin, std::size_t end) {
+  Status copy(std::size_t file, Lines& lines, std::size_t begin, std::size_t end) {
     if (++copies_ > limits_.max_steps / 100 + 100)
       return failure("limit/steps", "too many includes");
+    // Each place costs something beside its text.
+    constexpr std::size_t kBytesOfAPlace = 16;
+    if (limits_.shared != nullptr && !limits_.shared->spend(kBytesOfAPlace + (end - begin)))
+      return failure("limit/output", "the expanded templates are too long together");
     if (text_.size() + (end - begin) > limits_.max_output) {
       return failure("limit/output", "the expanded template is longer than " +
                                          std::to_string(limits_.max_output) + " bytes");
     }
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
-    pieces_.push_back({text_.size(), file, static_cast<std::size_t>(line)});
-    text_.append(text.substr(begin, end - begin));
+    pieces_.push_back({text_.size(), file, lines.at(begin)});
+    text_.append(lines.text.substr(begin, end - begin));
     return {};
   }
 

@@ -155,6 +155,23 @@ TEST(Template, CostsGrowWithItsLengthOnly) {
   EXPECT_EQ(rendered(sets + "{{ a99999 }}{{ a0 }}"), "11");
   EXPECT_EQ(rendered(macros + "{{ a99999() }}"), "x");
   EXPECT_EQ(rendered(branches), "");
+  std::string parameters;
+  for (int i = 0; i < 400000; ++i) parameters += "a" + std::to_string(i) + ",";
+  EXPECT_EQ(rendered("{% macro m(" + parameters + ") %}x{{ a399999 }}{% endmacro %}{{ m() }}"),
+            "x");
+  // Lines are counted on, not from the beginning for each include.
+  std::string includes;
+  for (int i = 0; i < 90000; ++i) includes += "{% include \"e\" %}\n{# a comment behind it #}\n";
+  const Loader loader = [&](std::string_view name) {
+    static const std::string kEmpty;
+    return name == "t" ? &includes : &kEmpty;
+  };
+  const auto all = Template::load("t", loader, {.max_steps = 100'000'000});
+  ASSERT_TRUE(all) << all.error().to_string();
+  includes += "{{ (1 }}";
+  const auto last = Template::load("t", loader, {.max_steps = 100'000'000});
+  ASSERT_FALSE(last);
+  EXPECT_NE(last.error().message.find("t, line 180001"), std::string::npos) << last.error().message;
   EXPECT_EQ(Template::parse(branches, "t").value().free_names().size(), 100001U);
 }
 
@@ -162,11 +179,25 @@ TEST(Template, LooksThroughTextsAtACost) {
   const std::string context = R"({"s": ")" + std::string(500000, 'z') + R"("})";
   for (const char* use : {"'zy' in s", "s == s ~ ''", "s.strip()", "s.startswith(s)", "s is lower",
                           "s.length", "s|trim", "s in [s, s]", "s == 1", "1 == s", "[s, s]|sort",
-                          "{'a': s, 'b': s}.dictsort(by='value')"}) {
+                          "s[499999]", "s[-1]", "{s: 1}[s]", "[{s: 1}]|map(attribute=s)",
+                          "[{s: 1}]|sort(attribute=s)", "{'a': s, 'b': s}.dictsort(by='value')"}) {
     const std::string text =
         "{% for i in range(1000000) %}{% set t = " + std::string(use) + " %}{% endfor %}";
     const std::string code = rendered(text, context);
     EXPECT_TRUE(code == "limit/steps" || code == "limit/output") << use << ": " << code;
+  }
+}
+
+TEST(Template, LooksThroughNamesAtACost) {
+  std::string names;
+  for (int i = 0; i < 20000; ++i) names += (i == 0 ? "\"k" : ", \"k") + std::to_string(i) + "\": 1";
+  const std::string context = R"({"d": {)" + names + "}}";
+  for (const char* use : {"d.k19999", "d['k19999']", "d.nothing", "d.get('k19999')", "'no' in d",
+                          "[d]|map(attribute='k19999')", "[d]|selectattr('k19999')",
+                          "[d]|sort(attribute='k19999')"}) {
+    const std::string text =
+        "{% for i in range(500000) %}{% set t = " + std::string(use) + " %}{% endfor %}";
+    EXPECT_EQ(rendered(text, context), "limit/steps") << use;
   }
 }
 

@@ -144,17 +144,20 @@ Result<Cursor> Cursor::require(std::string_view key) const {
 Status Cursor::only(std::initializer_list<std::string_view> known) const {
   const Value::Object* object = value_->if_object();
   if (object == nullptr) return fail("expected an object, got " + describe(*value_));
+  constexpr std::size_t kMostNamed = 12;
   std::string unknown;
   std::string hint;
   std::size_t count = 0;
   const std::span<const std::string_view> names(known.begin(), known.size());
   for (const Value::Member& member : *object) {
     if (std::find(names.begin(), names.end(), member.first) != names.end()) continue;
-    unknown += (unknown.empty() ? "'" : ", '") + member.first + "'";
-    if (hint.empty()) hint = suggestion(member.first, names);
     ++count;
+    if (count > kMostNamed) continue;
+    unknown += (unknown.empty() ? "" : ", ") + describe(Value(member.first));
+    if (hint.empty()) hint = suggestion(member.first, names);
   }
   if (count == 0) return {};
+  if (count > kMostNamed) unknown += " and " + std::to_string(count - kMostNamed) + " more";
   std::unexpected<Error> error = fail((count == 1 ? "unknown key " : "unknown keys ") + unknown);
   error.error().hint = std::move(hint);
   return error;

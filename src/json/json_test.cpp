@@ -121,6 +121,12 @@ TEST(Cursor, ListsUnknownKeys) {
   EXPECT_TRUE(cursor.only({"dtype", "shpae", "zz"}));
   const Status status = cursor.only({"dtype", "shape"});
   EXPECT_EQ(status.error().message, "inputs.x: unknown keys 'shpae', 'zz'");
+  Value many{Value::Object{}};
+  for (int i = 0; i < 100000; ++i) many.if_object()->emplace_back(std::to_string(i), Value(1));
+  many.if_object()->front().first.assign(1000000, 'a');
+  const auto refused = Cursor(many, "m", "package/manifest").only({"shape"});
+  EXPECT_LT(refused.error().message.size(), 300U);
+  EXPECT_TRUE(refused.error().message.ends_with(" and 99988 more"));
   EXPECT_EQ(status.error().hint, "did you mean 'shape'?");
 }
 

@@ -54,32 +54,42 @@ struct MaskTable {
   Shape shape;
 };
 
-Result<MaskTable> make_mask(const CsrBlockMask& mask) {
+// Calls `take(key)` for the active blocks of one row.
+template <class Take>
+void each_active(const CsrBlockMask& mask, std::int64_t layout, std::int64_t query, Take take) {
+  for (std::int64_t key = 0; key <= query; ++key) {
+    if (is_active(mask, layout, query, key)) take(key);
+  }
+}
+
+// Nothing is kept of a mask that has not the shape.
+Result<MaskTable> make_mask(const CsrBlockMask& mask, const Shape& shape) {
   constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 28;
   if (mask.num_layout * mask.max_blocks * mask.max_blocks > kMaxBlocks) {
     return failure("limit/count", "a block mask of " + std::to_string(mask.num_layout) +
                                       " layouts and " + std::to_string(mask.max_blocks) +
                                       " blocks is too large");
   }
-  std::vector<std::vector<double>> columns(static_cast<std::size_t>(mask.num_layout));
   MaskTable rows{{}, {mask.num_layout, mask.max_blocks + 1}};
-  std::size_t longest = 0;
+  std::int64_t longest = 0;
   for (std::int64_t layout = 0; layout < mask.num_layout; ++layout) {
-    std::vector<double>& list = columns[static_cast<std::size_t>(layout)];
+    std::int64_t count = 0;
     rows.values.push_back(0);
     for (std::int64_t query = 0; query < mask.max_blocks; ++query) {
-      for (std::int64_t key = 0; key <= query; ++key) {
-        if (is_active(mask, layout, query, key)) list.push_back(static_cast<double>(key));
-      }
-      rows.values.push_back(static_cast<double>(list.size()));
+      each_active(mask, layout, query, [&count](std::int64_t) { ++count; });
+      rows.values.push_back(static_cast<double>(count));
     }
-    longest = std::max(longest, list.size());
+    longest = std::max(longest, count);
   }
   if (mask.rows) return rows;
-  MaskTable table{{}, {mask.num_layout, static_cast<std::int64_t>(longest)}};
-  for (std::vector<double>& list : columns) {
-    list.resize(longest, -1);
-    table.values.insert(table.values.end(), list.begin(), list.end());
+  MaskTable table{{}, {mask.num_layout, longest}};
+  if (table.shape != shape) return table;
+  for (std::int64_t layout = 0; layout < mask.num_layout; ++layout) {
+    for (std::int64_t query = 0; query < mask.max_blocks; ++query) {
+      each_active(mask, layout, query,
+                  [&table](std::int64_t key) { table.values.push_back(static_cast<double>(key)); });
+    }
+    table.values.resize(static_cast<std::size_t>((layout + 1) * longest), -1);
   }
   return table;
 }
@@ -137,7 +147,7 @@ class Generator {
     });
   }
   Status operator()(const CsrBlockMask& data) const {
-    WGK_ASSIGN(const MaskTable table, make_mask(data));
+    WGK_ASSIGN(const MaskTable table, make_mask(data, shape_));
     if (table.shape != shape_) {
       return failure(kCaseDataCode, "csrBlockMask: the mask has " + std::to_string(table.shape[0]) +
                                         " rows of " + std::to_string(table.shape[1]) +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "base/checked.h"
@@ -22,7 +23,7 @@ constexpr std::string_view kCasesCode = "package/cases";
 constexpr std::size_t kMaxCases = 65536;
 constexpr std::int64_t kMaxIndex = std::int64_t{1} << 53;
 
-using Fixtures = CaseMap<std::shared_ptr<const std::vector<double>>>;
+using Fixtures = std::map<std::string, std::shared_ptr<const std::vector<double>>, std::less<>>;
 
 Result<double> read_value(const Cursor& cursor) {
   const Json& json = cursor.value();
@@ -72,9 +73,8 @@ Result<Data> read_listed(const Cursor& cursor, const Fixtures& fixtures) {
   WGK_ASSIGN(const std::string text, reference->string());
   constexpr std::string_view kPrefix = "#/fixtureArrays/";
   if (text.starts_with(kPrefix)) {
-    for (const auto& [name, list] : fixtures) {
-      if (name == std::string_view(text).substr(kPrefix.size())) return ListedValues{list};
-    }
+    const auto found = fixtures.find(std::string_view(text).substr(kPrefix.size()));
+    if (found != fixtures.end()) return ListedValues{found->second};
   }
   return reference->fail("'" + text +
                          "' is not the name of a fixture array (#/fixtureArrays/<name>)");
@@ -214,8 +214,15 @@ Result<std::vector<Poke>> read_pokes(const Cursor& object, std::int64_t count) {
     pokes.push_back({index, index + 1, value});
   }
   WGK_ASSIGN(const auto ranges, read_tuples(object, "pokeRange", 3));
+  // A range of a few bytes can write the whole tensor.
+  constexpr std::int64_t kLayers = 16;
+  std::int64_t written = 0;
   for (const auto& tuple : ranges) {
     WGK_ASSIGN(const auto range, read_range(tuple[0], tuple[1], count));
+    written += range.second - range.first;
+    if (written / kLayers > count)
+      return failure("limit/count", object.path() + ".pokeRange: writes every element more than " +
+                                        std::to_string(kLayers) + " times");
     WGK_ASSIGN(const double value, read_value(tuple[2]));
     pokes.push_back({range.first, range.second, value});
   }
@@ -461,7 +468,7 @@ Result<Fixtures> read_fixtures(const Cursor& cursor) {
   WGK_ASSIGN(const auto members, member->members());
   for (const auto& [name, list] : members) {
     WGK_ASSIGN(std::vector<double> values, read_values(list));
-    fixtures.emplace_back(name, std::make_shared<const std::vector<double>>(std::move(values)));
+    fixtures.emplace(name, std::make_shared<const std::vector<double>>(std::move(values)));
   }
   return fixtures;
 }

@@ -134,6 +134,38 @@ TEST(CaseData, PokesComeLast) {
       (Values{1, 9, 9, 1, kInfinity}));
 }
 
+TEST(Cases, SmallFilesAskForNoEndlessWork) {
+  const std::string input =
+      R"({"dtype": "float32", "shape": [1000000], "data": {"kind": "const", "value": 1}, )";
+  const auto ranges = [](int count) {
+    std::string text = R"("pokeRange": [)";
+    for (int i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + std::string("[0, 1000000, 1]");
+    return text + "]}";
+  };
+  EXPECT_EQ(error_of(input + ranges(16)), "");
+  EXPECT_TRUE(contains(error_of(input + ranges(17)), "limit/count"));
+  EXPECT_TRUE(contains(error_of(input + ranges(17)), "cases[0].inputs.x.pokeRange"));
+
+  // A mask of another shape is not made: this one has 128 million columns.
+  const auto mask = read(
+      R"({"dtype": "int32", "shape": [1, 4], "data": {"kind": "csrBlockMask", "numLayout": 1, "maxBlocks": 16000, "localBlocks": 16000, "vertStride": 1, "part": "cols"}})");
+  ASSERT_TRUE(mask);
+  EXPECT_TRUE(contains(make_host_data((*mask)[0].inputs[0].second).error().message, "128008000"));
+
+  // Fixture arrays are looked up by name.
+  std::string fixtures, inputs;
+  for (int i = 0; i < 100000; ++i) {
+    const std::string comma = i == 0 ? "" : ", ";
+    fixtures += comma + "\"name" + std::to_string(1000000 + i) + "\": []";
+    inputs +=
+        comma + "\"x" + std::to_string(i) +
+        R"(": {"dtype": "float32", "shape": [0], "data": {"kind": "values", "values": {"$ref": "#/fixtureArrays/name1099999"}}})";
+  }
+  EXPECT_TRUE(read_tests(parse(R"({"fixtureArrays": {)" + fixtures +
+                               R"(}, "cases": [{"name": "c", "inputs": {)" + inputs +
+                               R"(}, "outputs": {}}]})")));
+}
+
 TEST(CaseData, RoundsOnceToTheType) {
   EXPECT_EQ(
       values_of(

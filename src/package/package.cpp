@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 #include "base/base64.h"
 #include "base/try.h"
@@ -16,6 +17,15 @@ constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kContractFile = "contract.json";
 constexpr std::string_view kMetadataFile = "metadata.json";
 constexpr std::string_view kSignatureFile = "metadata.json.sigstore";
+
+// What all files may have together, and all templates with what they include. Where the limit for
+// one is lowered, many small ones still have room.
+std::size_t most_file_bytes(const wgk::Limits& limits) {
+  return std::max(8 * limits.file_bytes, std::size_t{16} << 20);
+}
+std::size_t most_template_bytes(std::size_t output_bytes) {
+  return std::max(4 * output_bytes, std::size_t{1} << 20);
+}
 
 json::ParseLimits json_limits(const LoadOptions& options) {
   return {options.limits.json_bytes, options.limits.json_depth};
@@ -42,12 +52,19 @@ Status check_digest(std::string_view path, std::string_view text, std::string_vi
 }
 
 // Reads and verifies the listed files; each failure stands with its file.
-FileTexts read_files(const FileSource& source, const Metadata& metadata, Sha256Function sha256,
-                     const LoadOptions& options) {
+Result<FileTexts> read_files(const FileSource& source, const Metadata& metadata,
+                             Sha256Function sha256, const LoadOptions& options) {
   FileTexts files;
+  std::size_t bytes = 0;
   for (const auto& [path, digest] : metadata.digests) {
     if (options.defer_files && path != kManifestFile && !is_template_path(path)) continue;
     Result<std::string> text = read_file(source, path, options);
+    if (text) bytes += text->size();
+    if (bytes > most_file_bytes(options.limits)) {
+      return failure("package/file", "the files have more than " +
+                                         std::to_string(most_file_bytes(options.limits)) +
+                                         " bytes together");
+    }
     if (text && options.verify_digests) {
       if (Status status = check_digest(path, *text, digest, sha256); !status)
         text = std::unexpected(std::move(status).error());
@@ -110,8 +127,9 @@ Status check_variants(const Metadata& metadata, const Manifest& manifest) {
       return failure("package/metadata", "webgpu.variants: does not list the variant '" +
                                              variant.id + "' of the manifest");
     }
+    const std::set<std::string_view> listed(found->second.begin(), found->second.end());
     for (const Pass* pass : passes_of(variant)) {
-      if (std::ranges::contains(found->second, pass->shader)) continue;
+      if (listed.contains(pass->shader)) continue;
       return failure("package/metadata", "webgpu.variants." + variant.id + ": does not list '" +
                                              pass->shader + "', which pass '" + pass->id +
                                              "' renders");
@@ -144,14 +162,36 @@ Result<std::optional<Contract>> load_contract(const FileTexts& files, const Mani
   return std::optional(std::move(contract));
 }
 
+const std::string* template_text(const FileTexts& files, std::string_view name) {
+  const auto file = files.find(name);
+  return file == files.end() || !file->second || !is_template_path(name) ? nullptr : &*file->second;
+}
+
+// One text may stand in very many templates, which are parsed later. What is wrong with a single
+// one is said when it is parsed.
+Status check_templates(const FileTexts& files, const LoadOptions& options) {
+  const std::size_t most = most_template_bytes(options.limits.output_bytes);
+  expr::Allowance bytes(most, 0);
+  const expr::Limits limits{.max_steps = options.limits.steps,
+                            .max_depth = options.limits.depth,
+                            .max_output = options.limits.output_bytes,
+                            .shared = &bytes};
+  const jinja::Loader loader = [&](std::string_view name) { return template_text(files, name); };
+  for (const auto& [path, text] : files) {
+    if (!text || !is_template_path(path)) continue;
+    (void)jinja::expand_includes(path, loader, limits);
+    if (bytes.steps == 0)
+      return failure("limit/output", "the templates and what they include have more than " +
+                                         std::to_string(most) + " bytes together");
+  }
+  return {};
+}
+
 LazyTemplate::Parsed parse_template(const std::string& path, const FileTexts& files,
                                     const expr::Limits& limits) {
   const auto found = files.find(path);
   if (!found->second) return std::unexpected(found->second.error());
-  const jinja::Loader loader = [&](std::string_view name) -> const std::string* {
-    const auto file = files.find(name);
-    return file == files.end() || !file->second ? nullptr : &*file->second;
-  };
+  const jinja::Loader loader = [&](std::string_view name) { return template_text(files, name); };
   WGK_ASSIGN(const std::string text, jinja::expand_includes(path, loader, limits));
   WGK_ASSIGN(jinja::Template parsed, jinja::Template::parse(text, path, limits));
   return std::make_shared<const jinja::Template>(std::move(parsed));
@@ -163,8 +203,9 @@ void add_templates(FileTexts& files, Package& package) {
   for (auto& [path, text] : files) {
     if (is_template_path(path)) texts->emplace_hint(texts->end(), path, std::move(text));
   }
-  const expr::Limits limits{package.limits.steps, package.limits.depth,
-                            package.limits.output_bytes};
+  const expr::Limits limits{.max_steps = package.limits.steps,
+                            .max_depth = package.limits.depth,
+                            .max_output = package.limits.output_bytes};
   for (const auto& [path, text] : *texts) {
     package.templates.emplace_back(path, LazyTemplate(path, texts, limits));
   }
@@ -240,7 +281,9 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   if (!metadata) return fail(std::move(metadata).error());
   package->metadata = *std::move(metadata);
 
-  FileTexts files = read_files(source, package->metadata, sha256, options);
+  Result<FileTexts> read = read_files(source, package->metadata, sha256, options);
+  if (!read) return fail(std::move(read).error());
+  FileTexts& files = *read;
   if (Status status = check_files(source, package->metadata, files, options); !status)
     return fail(std::move(status).error());
 
@@ -258,6 +301,8 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   auto contract = in_file(load_contract(files, package->manifest, options), kContractFile);
   if (!contract) return fail(std::move(contract).error());
   package->contract = *std::move(contract);
+  if (Status status = check_templates(files, options); !status)
+    return fail(std::move(status).error());
   add_templates(files, *package);
   return std::shared_ptr<const Package>(std::move(package));
 }

@@ -102,6 +102,26 @@ TEST(Package, ReportsEveryDigestViolationAtOnce) {
   EXPECT_EQ(load_files(files).error().others.size(), 2u);
 }
 
+// A text of one file may stand in very many templates, and very many files may be full.
+TEST(Package, FilesAndTemplatesAreBoundedTogether) {
+  const auto with = [](int count, const std::string& name, const std::string& text) {
+    Files files;
+    for (int i = 0; i < count; ++i) files["t" + std::to_string(i) + name] = text;
+    files["big.wgsl.jinja"] = "// " + std::string(500'000, 'x');
+    return make_files(std::move(files));
+  };
+  const std::string include = "{% include \"big.wgsl.jinja\" %}";
+  EXPECT_EQ(error_of(with(20, ".wgsl.jinja", include)), "");
+  EXPECT_TRUE(contains(error_of(with(40, ".wgsl.jinja", include)),
+                       "error[limit/output]: the templates and what they include have more than "
+                       "16777216 bytes together"));
+  LoadOptions options;
+  options.limits.file_bytes = 2'000'000;
+  EXPECT_EQ(error_of(with(10, ".txt", std::string(1'500'000, 'x')), options), "");
+  EXPECT_TRUE(contains(error_of(with(12, ".txt", std::string(1'500'000, 'x')), options),
+                       "error[package/file]: the files have more than 16777216 bytes together"));
+}
+
 // Nothing but metadata.json is parsed before all digests hold.
 TEST(Package, JudgesDigestsBeforeItParses) {
   Files files = make_files();

@@ -37,6 +37,7 @@ class Expander {
       }
       if (instances_.size() == max_passes_) return too_many();
       const Pass& pass = std::get<Pass>(step);
+      WGK_TRY(spend_name(prefix.size() + pass.id.size()));
       instances_.push_back({&pass, prefix + pass.id, repeat});
     }
     return {};
@@ -45,6 +46,11 @@ class Expander {
   std::vector<PassInstance> take() { return std::move(instances_); }
 
  private:
+  // Names of any length are made anew for each instance.
+  Status spend_name(std::size_t bytes) const {
+    if (limits_.shared == nullptr || limits_.shared->spend(bytes / 16)) return {};
+    return failure("limit/steps", "the ids of all pass instances are too long together");
+  }
   std::unexpected<Error> too_many() const {
     return failure("limit/count",
                    "the variant has more than " + std::to_string(max_passes_) + " pass instances");
@@ -68,6 +74,7 @@ class Expander {
     const auto rounds = static_cast<std::size_t>(number->value);
     for (std::size_t round = 0; round < rounds; ++round) {
       if (++rounds_ > kRoundsPerPass * max_passes_) return too_many();
+      WGK_TRY(spend_name(prefix.size() + group.id.size() + 2 * group.index.size()));
       Members own = outer;
       own.emplace_back(group.index, Value(round));
       own.emplace_back(group.index + "_count", Value(rounds));

@@ -318,5 +318,67 @@ TEST(FormatRules, WorkIsLimited) {
             "limit/depth:");
 }
 
+// A limit for one evaluation is none for a plan that has very many of them.
+TEST(FormatRules, WorkOfAPlanIsLimitedAsAWhole) {
+  PlanOptions options;
+  options.limits = Limits{.steps = 300'000};  // 1,200,000 for all together
+  const auto code = [&](const std::string& source, planning::Files templates = {}) {
+    return outcome(source, request(), templates, options).substr(0, 12);
+  };
+  const auto repeated = [](std::string_view count, std::string_view pass) {
+    return manifest(R"({"id": "v", "passes": [{"repeat": {"count": )" + std::string(count) +
+                    R"(, "index": "i"}, "passes": [{"shader": "s.wgsl.jinja", )" +
+                    std::string(pass) + "}]}]}");
+  };
+  const std::string plain = R"("bindings": ["x", "y"], "dispatch": {"x": 1})";
+  const std::string derived = R"("derive": {"k": "repeat.i"}, )" + plain;
+  const planning::Files loop = {{"s.wgsl.jinja", "{{ k }}{% for i in range(20000) %}{% endfor %}"}};
+  EXPECT_EQ(code(repeated("2", derived), loop), "v repeat_0[0");
+  EXPECT_EQ(code(repeated("1000", derived), loop), "limit/steps:");
+
+  // The same for expressions: manifest derives, clauses, uniforms.
+  const std::string list = "fill(1, 4000)";
+  const auto many = [&](std::string_view open, std::string_view close, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += (i == 0 ? "" : ", ") + std::string(open) + std::to_string(i) + std::string(close);
+    return text;
+  };
+  const std::string derives =
+      R"("derive": {)" + many("\"d", "\": \"attrs.m ~ fill(1, 4000)|length\"", 1000) + "},";
+  EXPECT_EQ(code(manifest(one_pass(plain), derives)), "limit/steps:");
+  const std::string clauses =
+      R"("when": [)" + many("\"", " <= attrs.m + fill(1, 4000)|length\"", 1000) + "],";
+  EXPECT_EQ(code(manifest(one_pass(plain, clauses))), "limit/steps:");
+  const std::string fields =
+      R"("bindings": ["x", "y", {"buffer": "uniform", "name": "u", "struct": [)" +
+      many("{\"type\": \"f32\", \"value\": \"fill(1, 4000)|length\", \"name\": \"f", "\"}", 1000) +
+      R"(]}], "dispatch": {"x": 1})";
+  EXPECT_EQ(code(manifest(one_pass(fields))), "limit/steps:");
+  // Names and bindings are made for each instance.
+  const std::string long_id = R"("id": ")" + std::string(100'000, 'p') + R"(", )" + plain;
+  EXPECT_EQ(code(repeated("60000", long_id)), "limit/steps:");
+}
+
+// Clauses that depend on the device alone are evaluated once for all plans, as far as that goes.
+// The others are left to each plan: none is false because there are so many.
+TEST(FormatRules, WhatComesTooLateOnceIsNotFalse) {
+  PlanOptions options;
+  options.limits = Limits{.steps = 300'000};
+  const auto taken = [&](int count) {
+    std::string clauses;
+    for (int i = 0; i < count; ++i)
+      clauses +=
+          (i == 0 ? "\"" : ", \"") + std::to_string(i) + " >= 0 and fill(1, 4000)|length == 4000\"";
+    return outcome(manifest(one_pass(R"("bindings": ["x", "y"], "dispatch": {"x": 1})",
+                                     R"("when": [)" + clauses + "], ")),
+                   request(), {}, options)
+        .substr(0, 12);
+  };
+  EXPECT_EQ(taken(100), "v pass_0");
+  EXPECT_EQ(taken(220), "v pass_0");
+  EXPECT_EQ(taken(1000), "limit/steps:");
+}
+
 }  // namespace
 }  // namespace wgk

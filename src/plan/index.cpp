@@ -120,17 +120,17 @@ bool mentions_derive(const package::Package& source) {
 
 // Manifest derives that the outputs' shape rules mention, directly or through other derives.
 std::vector<std::size_t> reached_derives(const package::Manifest& manifest) {
-  std::vector<std::string> wanted;
+  std::set<std::string> wanted;
   for (const package::Port& port : manifest.outputs) {
     if (!port.shape) continue;
-    for (const std::string& name : port.shape->free_names()) wanted.push_back(name);
+    for (const std::string& name : port.shape->free_names()) wanted.insert(name);
   }
-  const bool all = mentions(wanted, "derive");
+  const bool all = wanted.contains("derive");
   std::vector<std::size_t> reached;
   // Backwards: a derive sees only those before it.
   for (std::size_t i = manifest.derive.size(); i-- > 0;) {
     const auto& [name, rule] = manifest.derive[i];
-    if (!all && !mentions(wanted, name)) continue;
+    if (!all && !wanted.contains(name)) continue;
     reached.push_back(i);
     for (const std::string& free : rule.free_names()) {
       if (free == "derive")
@@ -139,7 +139,7 @@ std::vector<std::size_t> reached_derives(const package::Manifest& manifest) {
           std::iota(every.begin(), every.end(), std::size_t{0});
           return every;
         }();
-      wanted.push_back(free);
+      wanted.insert(free);
     }
   }
   std::ranges::reverse(reached);
@@ -180,6 +180,9 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
   }
   tunables = expr::Value(with_tunables(expr::Object(), manifest.tunables));
   ClauseNumbers numbers;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < manifest.variants.size(); ++i)
+    places.emplace(manifest.variants[i].id, i);
   for (const package::Variant& variant : manifest.variants) {
     VariantIndex& entry = variants.emplace_back();
     count_bindings(variant.steps, entry);
@@ -188,6 +191,10 @@ PackageIndex::PackageIndex(const package::Package& source) : package(&source) {
                          : expr::Value(with_tunables(*tunables.if_object(), variant.tunables));
     entry.when = number_clauses(variant.when, numbers, clauses);
     entry.demote_when = number_clauses(variant.demote_when, numbers, clauses);
+    for (const std::string& id : variant.superseded_by) {
+      if (const auto place = places.find(id); place != places.end())
+        entry.superseded_by.push_back(place->second);
+    }
   }
   order.resize(manifest.variants.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

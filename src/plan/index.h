@@ -27,6 +27,7 @@ struct VariantIndex {
   std::size_t uniform_bindings = 0;
   expr::Value tunables;                        // manifest and variant
   std::vector<std::size_t> when, demote_when;  // clauses, into PackageIndex::clauses
+  std::vector<std::size_t> superseded_by;      // variants
 };
 
 struct PackageIndex {

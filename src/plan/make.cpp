@@ -81,6 +81,12 @@ Status fits(double allowed, std::string_view limit, std::uint64_t size, const Wh
                                      quoted(limit) + " is " + number_text(allowed));
 }
 
+// Counts what passes cost beside expressions and templates: names, bindings and their pairs.
+Status spend(const expr::Limits& limits, std::size_t steps) {
+  if (limits.shared == nullptr || limits.shared->spend(steps)) return {};
+  return used_up(limits);
+}
+
 class Maker {
  public:
   Maker(const MakeContext& context, const Variant& variant)
@@ -112,6 +118,9 @@ class Maker {
 
   // Derives of the pass, then bindings, then the text.
   Result<PassState> prepare(const PassInstance& instance, DeriveLevel& level) {
+    const std::size_t bindings = instance.pass->bindings.size();
+    const std::size_t known = variant_.intermediates.size() + context_.index.ports.size();
+    WGK_TRY(spend(context_.limits, 1 + bindings * (4 + (known + bindings) / 16)));
     level.scope().lend("repeat", instance.repeat);
     WGK_TRY(level.evaluate(instance.pass->derive, context_.limits));
     PassState state;
@@ -210,6 +219,7 @@ class Maker {
       if (binding.type != BufferType::kUniform) continue;
       WGK_ASSIGN(auto fields, uniform_values(*binding.entry, context_.bound.args, level.scope(),
                                              context_.limits));
+      WGK_TRY(spend(context_.limits, fields.size()));
       values.push_back(std::move(fields));
     }
     for (const auto& [name, rule] : source.profile) {
@@ -259,6 +269,7 @@ class Maker {
   Status check_opaque_text(const PassState& state) const {
     for (const PassBinding& binding : state.bindings) {
       if (!binding.port || context_.bound.tensor(*binding.port)->storage != DType::i64) continue;
+      WGK_TRY(spend(context_.limits, state.rendered->wgsl->size() / 64));
       WGK_TRY(check_opaque_int64(without_comments(*state.rendered->wgsl), binding.entry->name));
     }
     return {};
@@ -346,6 +357,11 @@ class Maker {
 };
 
 }  // namespace
+
+std::unexpected<Error> used_up(const expr::Limits& limits) {
+  return failure("limit/steps", "planning took more than " + std::to_string(limits.shared->most) +
+                                    " steps for all passes together");
+}
 
 SizeLimits::SizeLimits(const DeviceCaps& caps)
     : buffer(caps.limit("maxBufferSize").value_or(0)),

@@ -102,7 +102,10 @@ Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
                                                const expr::Limits& limits, RenderCache& cache) {
   const std::vector<std::string>& names = source.free_names();
   std::vector<const Value*> values = source.look_up(pass);
-  RenderCache::Key key(&source, value_key(names, values, declarations));
+  std::string read = value_key(names, values, declarations);
+  if (limits.shared != nullptr && !limits.shared->spend(read.size() / 64))
+    return failure("limit/steps", "what the templates of one plan read is too much together");
+  RenderCache::Key key(&source, std::move(read));
   if (auto known = cache.find(key)) return known;
   const Value env =
       Value::object({{"device", device},

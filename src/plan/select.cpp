@@ -32,6 +32,11 @@ std::string pattern_text(const package::MatrixPattern& pattern) {
   return text + " " + size(pattern.m) + "x" + size(pattern.n) + "x" + size(pattern.k);
 }
 
+std::string shortened(const std::string& clause) {
+  constexpr std::size_t kShown = 400;
+  return clause.size() <= kShown ? clause : clause.substr(0, kShown) + "...";
+}
+
 class Judge {
  public:
   Judge(const SelectContext& context, bool reasons) : context_(context), reasons_(reasons) {}
@@ -41,7 +46,7 @@ class Judge {
     Decision decision;
     const bool fits = check_off(variant, decision) && check_requires(variant, decision) &&
                       check_bindings(at, decision) && check_when(at, decision) &&
-                      (earlier == nullptr || check_superseded(variant, *earlier, decision)) &&
+                      (earlier == nullptr || check_superseded(at, *earlier, decision)) &&
                       check_broken(variant, decision);
     if (fits) check_demotion(at, decision);
     return decision;
@@ -136,7 +141,8 @@ class Judge {
       if (outcome == Outcome::kTrue) continue;
       if (outcome == Outcome::kError) {
         return refuse(decision, Verdict::kError, [&] {
-          return "clause " + quoted(clauses.text(clause)) + " fails: " + clauses.failure_of(clause);
+          return "clause " + quoted(shortened(clauses.text(clause))) +
+                 " fails: " + clauses.failure_of(clause);
         });
       }
       return refuse(decision, Verdict::kWhen, [&] { return clauses.why_not_true(clause); });
@@ -144,16 +150,14 @@ class Judge {
     return true;
   }
 
-  bool check_superseded(const Variant& variant, const Selection& earlier,
-                        Decision& decision) const {
-    const auto& variants = context_.index.manifest().variants;
-    for (const std::string& id : variant.superseded_by) {
-      const auto better = std::ranges::find(variants, id, &Variant::id);
-      if (better == variants.end()) continue;
-      const auto& known = earlier.decisions[static_cast<std::size_t>(better - variants.begin())];
+  bool check_superseded(std::size_t at, const Selection& earlier, Decision& decision) const {
+    for (const std::size_t better : context_.index.variants[at].superseded_by) {
+      const auto& known = earlier.decisions[better];
       if (!known || known->verdict != Verdict::kEligible) continue;
-      return refuse(decision, Verdict::kSuperseded,
-                    [&] { return "superseded by " + quoted(id) + ", which fits"; });
+      return refuse(decision, Verdict::kSuperseded, [&] {
+        return "superseded by " + quoted(context_.index.manifest().variants[better].id) +
+               ", which fits";
+      });
     }
     return true;
   }
@@ -174,14 +178,15 @@ class Judge {
       const Outcome outcome = clauses[clause];
       if (outcome == Outcome::kError) {
         refuse(decision, Verdict::kDemoteError, [&] {
-          return "demoting clause " + quoted(clauses.text(clause)) +
+          return "demoting clause " + quoted(shortened(clauses.text(clause))) +
                  " fails: " + clauses.failure_of(clause);
         });
         return;
       }
       if (outcome == Outcome::kTrue) {
-        refuse(decision, Verdict::kDemoted,
-               [&] { return "fall-back only: " + quoted(clauses.text(clause)) + " is true"; });
+        refuse(decision, Verdict::kDemoted, [&] {
+          return "fall-back only: " + quoted(shortened(clauses.text(clause))) + " is true";
+        });
         return;
       }
     }
@@ -207,7 +212,7 @@ std::string ClauseValues::failure_of(std::size_t clause) const {
 }
 
 std::string ClauseValues::why_not_true(std::size_t clause) const {
-  return index_.clauses[clause]->explain_not_true(scope_);
+  return index_.clauses[clause]->explain_not_true(scope_, limits_);
 }
 
 std::string_view text(Verdict verdict) {

@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/session.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/try.h"
 #include "plan/infer.h"
 
 namespace wgk::planning {
+namespace {
+
+// All expressions and templates of one plan together, in evaluations and texts of full length.
+constexpr std::size_t kEvaluations = 4;
+constexpr std::size_t kFullTexts = 32;
+// So that a small limit for one evaluation leaves room for many small ones.
+constexpr std::size_t kLeastSteps = 1'000'000;
+
+expr::Allowance allowance_of(const expr::Limits& limits) {
+  const auto times = [](std::size_t count, std::size_t factor) {
+    return std::min(count, std::numeric_limits<std::size_t>::max() / factor) * factor;
+  };
+  return {std::max(times(limits.max_steps, kEvaluations), kLeastSteps),
+          times(limits.max_output, kFullTexts)};
+}
+
+expr::Limits sharing(expr::Limits limits, expr::Allowance& allowance) {
+  limits.shared = &allowance;
+  return limits;
+}
+
+}  // namespace
 
 void Site::find_fixed() {
+  expr::Allowance allowance = allowance_of(limits);
+  const expr::Limits within = sharing(limits, allowance);
   expr::Scope tunables(&expr::helpers());
   tunables.lend("tunables", index.tunables);
   DeriveLevel level(tunables, nullptr, false);
@@ -17,42 +43,47 @@ void Site::find_fixed() {
   fixed_derives.resize(derives.size());
   for (std::size_t i = 0; i < derives.size(); ++i) {
     if (!index.fixed_derives[i]) continue;
-    auto value = derives[i].second.evaluate(level.scope(), limits);
+    auto value = derives[i].second.evaluate(level.scope(), within);
     if (!value) continue;
     level.set(derives[i].first, *value);
     // Lists and objects are told apart by identity, so each plan has its own.
     if (value->if_array() == nullptr && value->if_object() == nullptr)
       fixed_derives[i] = std::move(*value);
   }
-  ClauseValues clauses(index, level.scope(), limits, {});
+  ClauseValues clauses(index, level.scope(), within, {});
   fixed_clauses.resize(index.clauses.size());
   for (std::size_t i = 0; i < fixed_clauses.size(); ++i) {
-    if (index.fixed_clauses[i]) fixed_clauses[i] = clauses[i];
+    if (!index.fixed_clauses[i]) continue;
+    const ClauseValues::Outcome outcome = clauses[i];
+    if (allowance.steps == 0) break;  // the rest is not an error, but not known
+    fixed_clauses[i] = outcome;
   }
 }
 
 Session::Session(const Site& site, const Request& request)
     : site_(site),
+      allowance_(allowance_of(site.limits)),
+      limits_(sharing(site.limits, allowance_)),
       checked_(check(site.index, request)),
       scope_(site.index, checked_.bound),
       level_(scope_.scope(), nullptr, site.index.uses_derive_object),
       clauses_(
-          site.index, level_.scope(), site.limits,
+          site.index, level_.scope(), limits_,
           request.tunables.empty() ? site.fixed_clauses : std::vector<ClauseValues::Outcome>()) {
   append(std::move(checked_.violations));
   append(check_host_data(site.index, checked_.bound));
-  std::vector<Error> not_inferred = infer(site.index, checked_.bound, scope_, site.limits);
+  std::vector<Error> not_inferred = infer(site.index, checked_.bound, scope_, limits_);
   scope_.enter_run(site.index, checked_.bound);
   site.device.add_to(level_.scope());
   const bool tuned = !checked_.bound.tunables.empty();
-  Status derived = level_.evaluate(site.index.manifest().derive, site.limits, true,
+  Status derived = level_.evaluate(site.index.manifest().derive, limits_, true,
                                    tuned ? nullptr : &site.fixed_derives);
   // On an unsound request everything below would only repeat what is known.
   if (!checked_.sound) return;
   const std::size_t before = violations_.size();
   if (const auto& contract = site.index.package->contract) {
     RuleReport report =
-        apply_contract(*contract, site.index, checked_.bound, level_.scope(), site.limits);
+        apply_contract(*contract, site.index, checked_.bound, level_.scope(), limits_);
     append(std::move(report.violations));
     notes_ = std::move(report.notes);
   }
@@ -69,8 +100,8 @@ void Session::append(std::vector<Error> errors) {
 }
 
 MakeContext Session::make_context() const {
-  return {site_.index,  checked_.bound, site_.sizes, site_.device,       level_,
-          site_.limits, site_.options,  site_.cache, site_.cost().passes};
+  return {site_.index, checked_.bound, site_.sizes, site_.device,       level_,
+          limits_,     site_.options,  site_.cache, site_.cost().passes};
 }
 
 SelectContext Session::select_context() const {
@@ -102,6 +133,7 @@ Result<const package::Variant*> Session::choose(const Selection* selection) cons
   const Selection own = selection == nullptr ? judge_all(false, false) : Selection{};
   const Selection& judged = selection == nullptr ? own : *selection;
   if (judged.selected) return &variants[*judged.selected];
+  if (allowance_.steps == 0) return used_up(limits_);
   return std::unexpected(no_variant(site_.index, judge_all(true, true)));
 }
 

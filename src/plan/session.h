@@ -27,7 +27,9 @@ struct Site {
         max_uniform_buffers(device_caps.limit("maxUniformBuffersPerShaderStage").value_or(0)),
         options(plan_options),
         cache(texts),
-        limits{cost().steps, cost().depth, cost().output_bytes} {
+        limits{.max_steps = cost().steps,
+               .max_depth = cost().depth,
+               .max_output = cost().output_bytes} {
     find_fixed();
   }
 
@@ -70,7 +72,7 @@ class Session {
   Result<Plan> make(const package::Variant& variant) const;
   // An expression of somebody else's (benchmark cases) in the scope of the manifest's derives.
   Result<expr::Value> evaluate(const expr::Rule& rule) const {
-    return rule.evaluate(level_.scope(), site_.limits);
+    return rule.evaluate(level_.scope(), limits_);
   }
 
  private:
@@ -79,12 +81,14 @@ class Session {
   void append(std::vector<Error> errors);
 
   const Site& site_;
+  mutable expr::Allowance allowance_;  // of this call; a session belongs to one thread
+  const expr::Limits limits_;          // with that allowance
   Checked checked_;
   std::vector<Error> violations_;
   std::vector<std::string> notes_;
   RequestScope scope_;
   DeriveLevel level_;
-  mutable ClauseValues clauses_;  // a session belongs to one thread
+  mutable ClauseValues clauses_;
 };
 
 // Violations that depend on the contents of host tensors.

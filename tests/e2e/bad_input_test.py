@@ -88,6 +88,29 @@ class BadPackage(ProgramTest):
         self.write_package(shader="{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
         self.assert_refused("limit/depth")
 
+    def test_endless_passes(self):
+        """Each within its limit, all of them together hours."""
+        group = {"repeat": {"count": 65535, "index": "i"}, "passes": [{**MANIFEST["variants"][0]["passes"][0], "derive": {"k": "repeat.i"}}]}
+        loop = "{% for i in range(1000) %}{% for j in range(400) %}{% endfor %}{% endfor %}// {{ k }}\n"
+        self.write_package({**MANIFEST, "variants": [{"id": "plain", "passes": [group]}]}, loop + SHADER)
+        self.assert_refused("limit/steps", "together", "double.wgsl.jinja")
+
+    def test_one_text_in_many_templates(self):
+        (self.build / "big.wgsl.jinja").write_text("// " + "x" * 4_000_000)
+        for i in range(200):
+            (self.build / f"t{i}.wgsl.jinja").write_text('{% include "big.wgsl.jinja" %}')
+        self.sign()
+        self.assert_refused("limit/output", "16777216 bytes together")
+
+    def test_names_that_a_terminal_obeys_or_nobody_reads(self):
+        self.write_manifest(**{"\x1b[2J\nerror[a/b]: x": 1})
+        self.assert_refused("\\x1b[2J\n    error[a/b]: x", command=("info",))
+        self.write_manifest(**{"a" * 5_000_000: 1})
+        done = self.wgk("info", self.package)
+        self.assertLess(len(done.err), 1000)
+        self.write_manifest(variants=[{**MANIFEST["variants"][0], "when": ["0 * (1" + "+1" * 500_000 + ")"]}])
+        self.assertLess(len(self.wgk("explain", self.package, *self.PLAN[1:]).err), 2000)
+
     def test_unknown_key(self):
         self.write_manifest(atributes={})
         self.assert_refused("package/manifest", "atributes")

@@ -132,7 +132,7 @@ class ProgramTest(unittest.TestCase):
     def assert_fails(self, done, code, *parts):
         """One error, with all the parts, and nothing on stdout."""
         self.assertEqual(done.code, code, done.err)
-        self.assertEqual(done.err.count("error["), 1, done.err)
+        self.assertEqual(sum(line.startswith("error[") for line in done.err.splitlines()), 1, done.err)
         self.assertEqual(done.out, "")
         for part in parts:
             self.assertIn(part, done.err)
