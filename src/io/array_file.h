@@ -21,6 +21,9 @@ struct HostArray {
   std::string data;
 };
 
+// Of a tensor in a file that is read.
+inline constexpr std::size_t kMostDims = 64;
+
 Result<HostArray> parse_npy(std::string_view file);
 std::string format_npy(DType dtype, const Shape& shape, std::span<const std::byte> data);
 

@@ -54,6 +54,21 @@ TEST(Npy, WritesWhatNumPyWrites) {
   EXPECT_NE(format_npy(DType::f32, {}, bytes_of("abcd")).find("'shape': (), }"), std::string::npos);
 }
 
+// The length of a header has 16 bits in version 1 of the format, 32 in version 2.
+TEST(Npy, WritesHeadersOfAnyLength) {
+  for (const std::size_t rank : {21000U, 22000U, 100000U}) {
+    const std::string file = format_npy(DType::f32, Shape(rank, 1), bytes_of("abcd"));
+    const bool wide = rank > 21820;
+    EXPECT_EQ(file[6], wide ? 2 : 1) << rank;
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < (wide ? 4U : 2U); ++i)
+      length |= static_cast<std::size_t>(static_cast<unsigned char>(file[8 + i])) << (8 * i);
+    EXPECT_EQ(8 + (wide ? 4 : 2) + length + 4, file.size()) << rank;
+    EXPECT_EQ((file.size() - 4) % 64, 0U);
+    EXPECT_TRUE(contains(parse_npy(file).error().message, "more than 64 dimensions"));
+  }
+}
+
 TEST(Npy, ReadsBackEveryType) {
   for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i16, DType::i32, DType::i64,
                             DType::u8, DType::u32, DType::boolean}) {
@@ -190,6 +205,11 @@ TEST_F(Safetensors, RefuseWrongHeaders) {
   EXPECT_TRUE(contains(
       error(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], "x": 1}})", 8), "x"));
   EXPECT_TRUE(contains(error(R"({"w": )", 8), "not a usable safetensors header"));
+  std::string ones = "1";
+  for (int i = 0; i < 64; ++i) ones += ",1";
+  EXPECT_TRUE(contains(
+      error(R"({"w": {"dtype": "F32", "shape": [)" + ones + R"(], "data_offsets": [0, 4]}})", 8),
+      "w.shape: has 65 dimensions; expected at most 64"));
   const std::filesystem::path file = path_ / "bad.safetensors";
   ASSERT_TRUE(write_file(file, std::string(8, '\xff') + "{}").has_value());
   EXPECT_TRUE(contains(read_array(file.string() + ":w").error().message, "its header should have"));

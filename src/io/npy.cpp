@@ -107,7 +107,6 @@ class Header {
   }
 
   Status tuple(Shape& shape) {
-    constexpr std::size_t kMaxRank = 64;
     WGK_TRY(expect('('));
     while (!take(')')) {
       skip();
@@ -117,7 +116,7 @@ class Header {
         return fail("a dimension of the shape is not an integer from 0 on");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       shape.push_back(dim);
-      if (shape.size() > kMaxRank) return fail("more than 64 dimensions");
+      if (shape.size() > kMostDims) return fail("more than 64 dimensions");
       if (!take(',')) {
         WGK_TRY(expect(')'));
         break;
@@ -196,12 +195,16 @@ std::string format_npy(DType dtype, const Shape& shape, std::span<const std::byt
   for (std::size_t i = 0; i < shape.size(); ++i)
     header += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
   header += shape.size() == 1 ? ",), }" : "), }";
+  // Version 1 has 16 bits for the length of the header, which a few thousand dimensions exceed.
+  constexpr std::size_t kMostShort = 0xffff - 64;
+  const std::size_t length_bytes = header.size() <= kMostShort ? 2 : 4;
   // The elements begin at a multiple of 64, as NumPy aligns them.
-  while ((kMagic.size() + 4 + header.size() + 1) % 64 != 0) header += ' ';
+  while ((kMagic.size() + 2 + length_bytes + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string file(kMagic);
-  file += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
-           static_cast<char>(header.size() >> 8)};
+  file += {length_bytes == 2 ? '\x01' : '\x02', '\x00'};
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    file += static_cast<char>(header.size() >> (8 * i) & 0xff);
   file += header;
   file.append(reinterpret_cast<const char*>(data.data()), data.size());
   return file;

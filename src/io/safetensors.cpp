@@ -33,6 +33,9 @@ constexpr auto kSafetensorsTypes = std::to_array<std::pair<std::string_view, DTy
 Result<Shape> read_shape(const json::Cursor& entry) {
   WGK_ASSIGN(const json::Cursor member, entry.require("shape"));
   WGK_ASSIGN(const auto items, member.items());
+  if (items.size() > kMostDims)
+    return member.fail("has " + std::to_string(items.size()) + " dimensions; expected at most " +
+                       std::to_string(kMostDims));
   Shape shape;
   for (const json::Cursor& item : items) {
     WGK_ASSIGN(const std::int64_t dim, item.integer(0, std::int64_t{1} << 53));

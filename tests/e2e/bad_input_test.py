@@ -201,7 +201,8 @@ class BadRequest(ProgramTest):
         for text, *parts in [
             ("{", "package/json"),
             ('{"input": {}}', "input"),
-            ('{"inputs": {"x": {"dtype": "float64", "shape": [1]}}}', "float64"),
+            ('{"inputs": {"x": {"dtype": "float64", "shape": [1]}}}', "error[package/cases]: inputs.x.dtype: 'float64'"),
+            ('{"inputs": {"x": {"dtype": "float32", "shape": [2, -1]}}}', "error[package/cases]: inputs.x.shape[1]: expected an integer", "got -1"),
             ('{"inputs": {"x": {"file": "nosuch.npy"}}}', "nosuch.npy"),
         ]:
             with self.subTest(text):
