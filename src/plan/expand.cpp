@@ -48,7 +48,7 @@ class Expander {
  private:
   // Names of any length are made anew for each instance.
   Status spend_name(std::size_t bytes) const {
-    if (limits_.shared == nullptr || limits_.shared->spend(bytes / 16)) return {};
+    if (limits_.shared == nullptr || limits_.shared->spend(bytes / 4)) return {};
     return failure("limit/steps", "the ids of all pass instances are too long together");
   }
   std::unexpected<Error> too_many() const {
