@@ -340,16 +340,17 @@ TEST_F(CApi, FuturesMayBeFreedWhileAnotherThreadPolls) {
     wgk_result* result = nullptr;
     if (i % 2 == 0) {
       while (wgk_future_take_result(future, &result, errors.at()) != WGK_OK)
-        std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
       ++taken;
       wgk_result_free(result);
     } else {
-      for (int pause = 0; pause < i; ++pause) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(i));
     }
     wgk_future_free(future);
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (calls < kRuns && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  while (calls < kRuns && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
   over = true;
   poller.join();
   EXPECT_EQ(calls, kRuns);
