@@ -32,13 +32,14 @@ struct CheckResult {
 };
 
 // A case fails only when all `repeats` (interleaved runs of the same cases) agree that it costs
-// more than 1 + `tolerance` times the baseline. Cases are compared by package, name and data: the
-// variant that is chosen may change.
+// more than 1 + `tolerance` times the baseline, in each with steady clocks. Cases are compared by
+// package, name and data: the variant that is chosen may change.
 CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
                           double tolerance = 0.10);
 
 // A baseline of repeats: of each case the repeat that cost most, so that what varies from run to
-// run is no slow-down; `old` measurements of cases that were not measured now are kept.
+// run is no slow-down, of those with steady clocks; `old` measurements of cases that were not
+// measured now are kept.
 Report make_baseline(const std::vector<Report>& repeats, const Report& old);
 
 // File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the

@@ -43,6 +43,17 @@ TEST(Baseline, NoiseIsNoSlowDown) {
   EXPECT_TRUE(check_against(baseline, {busy, busy, busy}).passes());
 }
 
+// A device whose clocks fell makes kernels slower that nobody changed.
+TEST(Baseline, UnsteadyClocksProveNothing) {
+  const Report baseline = run(100, 1.0);
+  Report unsteady = run(100, 2.0);
+  unsteady.measurements.front().clock_held = false;
+  EXPECT_TRUE(check_against(baseline, {run(100, 1.5), unsteady, run(100, 1.5)}).passes());
+  const Report made = make_baseline({run(100, 1.1), unsteady, run(100, 1.0)}, {});
+  ASSERT_EQ(made.measurements.size(), 1u);
+  EXPECT_DOUBLE_EQ(made.measurements[0].seconds.median, 1.1);
+}
+
 TEST(Baseline, ComparesTheCaseWhateverVariantIsChosen) {
   const Report baseline = run(100, 1.0);
   Report other = run(100, 1.3);
