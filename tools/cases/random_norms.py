@@ -41,7 +41,6 @@ GROUP_TUNABLES = {
     "RESIDENT_VECTORS": [1, 2, 8],
     "RESIDENT_SHARERS": [1, 2, 3, 8],
     "RESIDENT_FILL": [1, 1000],
-    "RESIDENT_TURN": [False, True],
     "SUBGROUP_MERGE": [False, True],
     "WHOLE_SIZE": [0, 60, 96, 320, 512],
     "WHOLE_FROM": [0, 1 << 40],

@@ -260,10 +260,9 @@ def shared():
         tag = "f16" if t == F16 else "f32"
         small = {"RESIDENT_LANES": 60, "RESIDENT_MIN_LANES": 32}
         add(f"shared_{tag}", [2, 9, 11, 80], 8, small, t=t, bias=True)
-        add(f"shared_by_three_{tag}", [1, 13, 7, 40], 4, {**small, "RESIDENT_SHARERS": 3, "RESIDENT_TURN": True}, t=t, bias=True)
-        add(f"shared_in_turn_{tag}", [2, 9, 11, 80], 8, {**small, "RESIDENT_TURN": True}, t=t, bias=True)
+        add(f"shared_by_three_{tag}", [1, 13, 7, 40], 4, {**small, "RESIDENT_SHARERS": 3}, t=t, bias=True)
         add(f"shared_planes_{tag}", [1, 40, 12, 10], 4, small, t=t, last=0, bias=True, skip="nc")
-        add(f"shared_planes_by_three_{tag}", [1, 40, 9, 11], 4, {**small, "RESIDENT_SHARERS": 3, "RESIDENT_TURN": True}, t=t, last=0, s=False)
+        add(f"shared_planes_by_three_{tag}", [1, 40, 9, 11], 4, {**small, "RESIDENT_SHARERS": 3}, t=t, last=0, s=False)
         add(f"whole_rows_{tag}", [1, 37, 29, 320], 32, {"RESIDENT_BYTES": 0, "WHOLE_FROM": 0, "STATS_WORKGROUPS": 9}, t=t, bias=True)
     return cases
 
