@@ -59,8 +59,12 @@ fn finish(m: vec4<f32>, epsilon: f32) -> vec4<f32> {
 fn hold(p: Packed) -> Packed {
   return p ^ Packed(params.zero);
 }
+// Two values share a reciprocal. The bound keeps the product finite; what it changes is zero in float16, and a NaN comes back by the product with y.
 fn silu(y: vec4<f32>) -> vec4<f32> {
-  return y * (1.0 / (1.0 + exp(-y)));
+  let power = y * -1.4426950408889634;
+  let whole = 1.0 + exp2(select(vec4<f32>(60.0), power, power < vec4<f32>(60.0)));
+  let inverse = 1.0 / (whole.xy * whole.zw);
+  return y * vec4<f32>(inverse * whole.zw, inverse * whole.xy);
 }
 
 var<workgroup> cells: array<vec4<f32>, 256>;

@@ -16,28 +16,22 @@ fn pack(v0: f32) -> Packed {
 }
 
 
-// First walk: (count, count times mean). As explicit fma, so that no compiler has a choice.
-fn add_mean(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
-  return vec2<f32>(total.x + cell.x, fma(cell.x, (cell.y - pivot) + cell.z, total.y));
-}
-
-// Second walk, with the mean as pivot: (count times what the mean is off, squares).
-fn add_squares(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+// (count, count times mean, squares), the latter two from the pivot. As explicit fma, so that no compiler has a choice.
+fn add_cell(total: vec3<f32>, cell: vec4<f32>, pivot: f32) -> vec3<f32> {
   let apart = (cell.y - pivot) + cell.z;
-  return vec2<f32>(fma(cell.x, apart, total.x), total.y + fma(cell.x * apart, apart, cell.w));
+  return vec3<f32>(total.x + cell.x, fma(cell.x, apart, total.y), fma(cell.x * apart, apart, total.z + cell.w));
 }
 
-// A cell of what both walks found: (count, mean, rest of the mean, squares).
-fn partial_of(count: f32, mean: f32, second: vec2<f32>) -> vec4<f32> {
-  let rest = second.x / max(count, 1.0);
-  return vec4<f32>(count, mean, rest, max(fma(-second.x, rest, second.y), 0.0));
+// A cell of what the walk found.
+fn partial_of(total: vec3<f32>, pivot: f32) -> vec4<f32> {
+  let rest = total.y / max(total.x, 1.0);
+  return vec4<f32>(total.x, pivot, rest, max(fma(-total.y, rest, total.z), 0.0));
 }
 
-// What the normalization needs of a group: (mean, rest of the mean, reciprocal standard deviation). The rest comes from the second
-// walk and not from what a sum of two floats lost, which compilers may take for zero.
-fn constants_of(count: f32, mean: f32, second: vec2<f32>, epsilon: f32) -> vec4<f32> {
-  let all = partial_of(count, mean, second);
-  return vec4<f32>(mean, all.z, inverseSqrt(all.w / max(count, 1.0) + epsilon), 0.0);
+// What the normalization needs of a group: (a value near its mean, mean from that value, reciprocal standard deviation).
+fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
+  let all = partial_of(total, pivot);
+  return vec4<f32>(pivot, all.z, inverseSqrt(all.w / max(total.x, 1.0) + epsilon), 0.0);
 }
 
 
@@ -45,8 +39,7 @@ fn constants_of(count: f32, mean: f32, second: vec2<f32>, epsilon: f32) -> vec4<
 
 var<workgroup> cells: array<vec4<f32>, 3>;
 var<workgroup> constants: array<vec4<f32>, 1>;
-var<workgroup> totals: array<vec2<f32>, 3>;
-var<workgroup> seconds: array<vec2<f32>, 3>;
+var<workgroup> totals: array<vec3<f32>, 3>;
 
 
 @compute @workgroup_size(3)
@@ -63,7 +56,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let batch = groupIndex / 3u;
   let firstChannel = (groupIndex % 3u) * 3u;
   let base = groupIndex * params.rows + place;
-  let i0 = select(base, base + 0u, tail);
+  let valid0 = full && tail;
+  let i0 = select(base, base + 0u, valid0);
   let x0 = X[i0];
 let k0 = skip[i0];
 
@@ -80,48 +74,30 @@ let k0 = skip[i0];
   workgroupBarrier();
   let slot = lane / 2u;
   {
-    var total = vec2<f32>();
-    var second = vec2<f32>();
-    var pivot = 0.0;
-    if (slot < 1u) {
-      pivot = cells[slot * 3u + 0u].y;
-    }
-    var cell0 = vec4<f32>();
-    if (slot < 1u) {
-      let i = lane % 2u + 0u;
-      cell0 = cells[slot * 3u + i];
-    }
-    var cell1 = vec4<f32>();
-    if (slot < 1u && lane % 2u < 1u) {
-      let i = lane % 2u + 2u;
-      cell1 = cells[slot * 3u + i];
-    }
-    total = add_mean(total, cell0, pivot);
-    total = add_mean(total, cell1, pivot);
+    var total = vec3<f32>();
+    let seat = min(slot, 0u);
+    let head = cells[seat * 3u + 0u];
+    let pivot = head.y + head.z;
+    let at0 = lane % 2u + 0u;
+    let cell0 = cells[seat * 3u + at0];
+    let at1 = min(lane % 2u + 2u, 2u);
+    let cell1 = cells[seat * 3u + at1];
+    total = add_cell(total, cell0, pivot);
+    total = add_cell(total, select(vec4<f32>(), cell1, lane % 2u < 1u), pivot);
     totals[lane] = total;
     workgroupBarrier();
-    total = vec2<f32>();
+    total = vec3<f32>();
     for (var j = 0u; j < 2u; j++) {
       total += totals[lane / 2u * 2u + j];
     }
 
-    let mean = pivot + total.y / max(total.x, 1.0);
-    second = add_squares(second, cell0, mean);
-    second = add_squares(second, cell1, mean);
-    seconds[lane] = second;
-    workgroupBarrier();
-    second = vec2<f32>();
-    for (var j = 0u; j < 2u; j++) {
-      second += seconds[lane / 2u * 2u + j];
-    }
-
     if (lane % 2u == 0u && slot < 1u) {
-      constants[slot] = constants_of(total.x, mean, second, params.epsilon);
+      constants[slot] = constants_of(total, pivot, params.epsilon);
     }
   }
   workgroupBarrier();
   let moments = constants[lane / 3u];
-  if (tail) {
+  if (full && tail) {
   let value0 = (i0 - groupIndex * params.rows) * 1u;
   let c0 = firstChannel + value0 / 1u;
 

@@ -17,28 +17,22 @@ fn pack(v0: vec4<f32>) -> Packed {
 }
 
 
-// First walk: (count, count times mean). As explicit fma, so that no compiler has a choice.
-fn add_mean(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
-  return vec2<f32>(total.x + cell.x, fma(cell.x, (cell.y - pivot) + cell.z, total.y));
-}
-
-// Second walk, with the mean as pivot: (count times what the mean is off, squares).
-fn add_squares(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+// (count, count times mean, squares), the latter two from the pivot. As explicit fma, so that no compiler has a choice.
+fn add_cell(total: vec3<f32>, cell: vec4<f32>, pivot: f32) -> vec3<f32> {
   let apart = (cell.y - pivot) + cell.z;
-  return vec2<f32>(fma(cell.x, apart, total.x), total.y + fma(cell.x * apart, apart, cell.w));
+  return vec3<f32>(total.x + cell.x, fma(cell.x, apart, total.y), fma(cell.x * apart, apart, total.z + cell.w));
 }
 
-// A cell of what both walks found: (count, mean, rest of the mean, squares).
-fn partial_of(count: f32, mean: f32, second: vec2<f32>) -> vec4<f32> {
-  let rest = second.x / max(count, 1.0);
-  return vec4<f32>(count, mean, rest, max(fma(-second.x, rest, second.y), 0.0));
+// A cell of what the walk found.
+fn partial_of(total: vec3<f32>, pivot: f32) -> vec4<f32> {
+  let rest = total.y / max(total.x, 1.0);
+  return vec4<f32>(total.x, pivot, rest, max(fma(-total.y, rest, total.z), 0.0));
 }
 
-// What the normalization needs of a group: (mean, rest of the mean, reciprocal standard deviation). The rest comes from the second
-// walk and not from what a sum of two floats lost, which compilers may take for zero.
-fn constants_of(count: f32, mean: f32, second: vec2<f32>, epsilon: f32) -> vec4<f32> {
-  let all = partial_of(count, mean, second);
-  return vec4<f32>(mean, all.z, inverseSqrt(all.w / max(count, 1.0) + epsilon), 0.0);
+// What the normalization needs of a group: (a value near its mean, mean from that value, reciprocal standard deviation).
+fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
+  let all = partial_of(total, pivot);
+  return vec4<f32>(pivot, all.z, inverseSqrt(all.w / max(total.x, 1.0) + epsilon), 0.0);
 }
 
 fn silu(y: vec4<f32>) -> vec4<f32> {
@@ -114,18 +108,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let from0 = (batch * 8u + select(0u, group, live)) * params.entries;
     let head = partials[from0];
     let pivot = head.y + head.z;
-    var total = vec2<f32>();
+    var total = vec3<f32>();
     for (var i = lane % 1u; i < params.entries; i += 1u) {
-      total = add_mean(total, partials[from0 + i], pivot);
+      total = add_cell(total, partials[from0 + i], pivot);
     }
 
-    let mean = pivot + total.y / max(total.x, 1.0);
-    var second = vec2<f32>();
-    for (var i = lane % 1u; i < params.entries; i += 1u) {
-      second = add_squares(second, partials[from0 + i], mean);
-    }
-
-    let acc = constants_of(total.x, mean, second, params.epsilon);
+    let acc = constants_of(total, pivot, params.epsilon);
     if (lane % 1u == 0u && slot < 8u) {
       cells[slot] = acc;
     }

@@ -16,28 +16,22 @@ fn pack(v0: vec4<f32>) -> Packed {
 }
 
 
-// First walk: (count, count times mean). As explicit fma, so that no compiler has a choice.
-fn add_mean(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
-  return vec2<f32>(total.x + cell.x, fma(cell.x, (cell.y - pivot) + cell.z, total.y));
-}
-
-// Second walk, with the mean as pivot: (count times what the mean is off, squares).
-fn add_squares(total: vec2<f32>, cell: vec4<f32>, pivot: f32) -> vec2<f32> {
+// (count, count times mean, squares), the latter two from the pivot. As explicit fma, so that no compiler has a choice.
+fn add_cell(total: vec3<f32>, cell: vec4<f32>, pivot: f32) -> vec3<f32> {
   let apart = (cell.y - pivot) + cell.z;
-  return vec2<f32>(fma(cell.x, apart, total.x), total.y + fma(cell.x * apart, apart, cell.w));
+  return vec3<f32>(total.x + cell.x, fma(cell.x, apart, total.y), fma(cell.x * apart, apart, total.z + cell.w));
 }
 
-// A cell of what both walks found: (count, mean, rest of the mean, squares).
-fn partial_of(count: f32, mean: f32, second: vec2<f32>) -> vec4<f32> {
-  let rest = second.x / max(count, 1.0);
-  return vec4<f32>(count, mean, rest, max(fma(-second.x, rest, second.y), 0.0));
+// A cell of what the walk found.
+fn partial_of(total: vec3<f32>, pivot: f32) -> vec4<f32> {
+  let rest = total.y / max(total.x, 1.0);
+  return vec4<f32>(total.x, pivot, rest, max(fma(-total.y, rest, total.z), 0.0));
 }
 
-// What the normalization needs of a group: (mean, rest of the mean, reciprocal standard deviation). The rest comes from the second
-// walk and not from what a sum of two floats lost, which compilers may take for zero.
-fn constants_of(count: f32, mean: f32, second: vec2<f32>, epsilon: f32) -> vec4<f32> {
-  let all = partial_of(count, mean, second);
-  return vec4<f32>(mean, all.z, inverseSqrt(all.w / max(count, 1.0) + epsilon), 0.0);
+// What the normalization needs of a group: (a value near its mean, mean from that value, reciprocal standard deviation).
+fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
+  let all = partial_of(total, pivot);
+  return vec4<f32>(pivot, all.z, inverseSqrt(all.w / max(total.x, 1.0) + epsilon), 0.0);
 }
 
 
@@ -502,15 +496,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let first = groupFirst;
     const share = 5u;
     let live = slot < 8u && group < 8u && share > 0u;
-    var pivot = 0.0;
-    if (live) {
-      pivot = cells[first].y;
-    }
-    var total = vec2<f32>();
-    var second = vec2<f32>();
+    let head = cells[first];
+    let pivot = head.y + head.z;
+    var total = vec3<f32>();
     var cell0 = vec4<f32>();
-    if (live) {
-        let i = lane % 1u + 0u;
+    {
+      // Without a branch, so that the loads do not wait for each other.
+      let i = lane % 1u + 0u;
         let within = i % share;
         let unitIndex = first + within;
         let cell = cells[i / share * 40u + unitIndex];
@@ -518,8 +510,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       cell0 = cell;
     }
     var cell1 = vec4<f32>();
-    if (live) {
-        let i = lane % 1u + 1u;
+    {
+      // Without a branch, so that the loads do not wait for each other.
+      let i = lane % 1u + 1u;
         let within = i % share;
         let unitIndex = first + within;
         let cell = cells[i / share * 40u + unitIndex];
@@ -527,8 +520,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       cell1 = cell;
     }
     var cell2 = vec4<f32>();
-    if (live) {
-        let i = lane % 1u + 2u;
+    {
+      // Without a branch, so that the loads do not wait for each other.
+      let i = lane % 1u + 2u;
         let within = i % share;
         let unitIndex = first + within;
         let cell = cells[i / share * 40u + unitIndex];
@@ -536,8 +530,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       cell2 = cell;
     }
     var cell3 = vec4<f32>();
-    if (live) {
-        let i = lane % 1u + 3u;
+    {
+      // Without a branch, so that the loads do not wait for each other.
+      let i = lane % 1u + 3u;
         let within = i % share;
         let unitIndex = first + within;
         let cell = cells[i / share * 40u + unitIndex];
@@ -545,28 +540,22 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       cell3 = cell;
     }
     var cell4 = vec4<f32>();
-    if (live) {
-        let i = lane % 1u + 4u;
+    {
+      // Without a branch, so that the loads do not wait for each other.
+      let i = lane % 1u + 4u;
         let within = i % share;
         let unitIndex = first + within;
         let cell = cells[i / share * 40u + unitIndex];
 
       cell4 = cell;
     }
-    total = add_mean(total, cell0, pivot);
-    total = add_mean(total, cell1, pivot);
-    total = add_mean(total, cell2, pivot);
-    total = add_mean(total, cell3, pivot);
-    total = add_mean(total, cell4, pivot);
+    total = add_cell(total, cell0, pivot);
+    total = add_cell(total, cell1, pivot);
+    total = add_cell(total, cell2, pivot);
+    total = add_cell(total, cell3, pivot);
+    total = add_cell(total, cell4, pivot);
 
-    let mean = pivot + total.y / max(total.x, 1.0);
-    second = add_squares(second, cell0, mean);
-    second = add_squares(second, cell1, mean);
-    second = add_squares(second, cell2, mean);
-    second = add_squares(second, cell3, mean);
-    second = add_squares(second, cell4, mean);
-
-    let acc = partial_of(total.x, mean, second);
+    let acc = partial_of(total, pivot);
     if (lane % 1u == 0u && slot < 8u && group < 8u) {
       partials[(batch * 8u + group) * params.entries + run] = acc;
     }

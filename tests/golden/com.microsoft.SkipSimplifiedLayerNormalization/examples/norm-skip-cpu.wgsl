@@ -18,7 +18,6 @@ struct Params { rows: u32, hidden: u32, epsilon: f32, rows_per_group: u32 };
 @group(0) @binding(4) var<uniform> params: Params;
 
 
-
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let width = params.hidden / 1u;

@@ -166,7 +166,8 @@ var<workgroup> score_rows: array<array<vec4<u32>, 88>, 4>;
 var<workgroup> key_tile: array<array<vec4<u32>, 96>, 1>;
 var<workgroup> value_tile: array<array<vec4<u32>, 96>, 1>;
 var<workgroup> row_factor: array<f32, 32>;
-var<workgroup> rescale_votes: array<atomic<u32>, 2>;
+// The round before which output fragments are rescaled.
+var<workgroup> rescale_round: atomic<u32>;
 
 
 // Position of key `key`, in keys from the start of the window's list; none beyond `keys`. Without branches, at whose ends loads are waited for.
@@ -249,9 +250,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var o0_0 = subgroup_matrix_result<f32, 8, 8>();
   var row_max = kUnset;
   var row_sum = 0.0;
-  if (lane < 2u) {
-    atomicStore(&rescale_votes[lane], 0u);
-  }
+  var factor = 1.0;
   workgroupBarrier();
 
   let copy_row0 = (lane + 0u) / 1u;
@@ -270,6 +269,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let keys = list_asked_blocks(lane, asked, block_row, (window - 1u) * 32u, end);
     let tiles = (keys + 31u) / 32u;
     if (tiles > 0u) {
+      if (lane == 0u) {
+        atomicStore(&rescale_round, kNowhere);
+      }
       {
         let key_at = key_position((tiles - 1u) * 32u + copy_row0, select(0u, keys, true));
         at_key0 = select(kNowhere, 2u * (cache_head + key_at * 1u + copy_octet0), key_at < end && copy_row0 < 32u);
@@ -290,7 +292,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       // i - 2 (keys) are on their way; then scores become weights.
       for (var i = tiles; ; i--) {
         // Asked for early, as the list is a round ahead: what is read from workgroup memory just before its use is waited for.
-        let votes = atomicLoad(&rescale_votes[i % 2u]);
+        let rescaled = atomicLoad(&rescale_round);
         at_value0 = at_key0;
       {
         let key_at = key_position((i - 2u) * 32u + copy_row0, select(0u, keys, i > 1u));
@@ -306,13 +308,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         next_key0_0 = past_key[at + 0u];
         next_key0_1 = past_key[at + 1u];
       }
-if (i < tiles && votes != 0u) {
+if (rescaled == i) {
           // Rare: some rows have a new maximum. Their output fragments go through the free part of their score rows.
           subgroupMatrixStore<row_major>(&score_rows[row_group], 8u, o0_0, 11u);
           workgroupBarrier();
           for (var word = row_lane; word < 2u; word += 4u) {
             let at = score_row + 8u + word;
-            score_rows[row_group][at] = bitcast<vec4<u32>>(bitcast<vec4<f32>>(score_rows[row_group][at]) * row_factor[row]);
+            score_rows[row_group][at] = bitcast<vec4<u32>>(bitcast<vec4<f32>>(score_rows[row_group][at]) * factor);
           }
           workgroupBarrier();
           o0_0 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, row_major>(&score_rows[row_group], 8u, 11u);
@@ -389,10 +391,9 @@ if (i < tiles && votes != 0u) {
         let entry0 = live_list[(key_at + 0u) / 16u % 32u];
         let start0 = live_block(entry0) * 16u + (key_at + 0u) % 16u;
         let allowed0 = select(0u, min(max(stop_row, start0) - start0, 8u), key_at + 0u < keys && live_for(entry0, source));
-        if (allowed0 < 8u) {
-          x0 = select(vec4<f32>(kMasked), x0, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(allowed0));
-          x1 = select(vec4<f32>(kMasked), x1, vec4<u32>(4u, 5u, 6u, 7u) < vec4<u32>(allowed0));
-        }
+        let seen0 = (1u << allowed0) - 1u;
+        x0 = select(vec4<f32>(kMasked), x0, (vec4<u32>(seen0) & vec4<u32>(1u << 0u, 1u << 1u, 1u << 2u, 1u << 3u)) != vec4<u32>());
+        x1 = select(vec4<f32>(kMasked), x1, (vec4<u32>(seen0) & vec4<u32>(1u << 4u, 1u << 5u, 1u << 6u, 1u << 7u)) != vec4<u32>());
         var top4 = x0;
         top4 = max(top4, x1);
         // The lanes of a row share its maximum: none writes a weight before all have read their scores.
@@ -400,20 +401,15 @@ if (i < tiles && votes != 0u) {
         top = max(top, subgroupShuffleXor(top, 1u));
         top = max(top, subgroupShuffleXor(top, 2u));
         top = max(top, kUnset);
-        var factor = 1.0;
-        if (top > row_max + 15.0) {
-          // Room above the maximum: a row's first tile may hold few of its keys.
-          top += 2.0;
-          if (row_max > kUnset) {
-            factor = exp2(row_max - top);
-            row_sum *= factor;
-            atomicStore(&rescale_votes[(i + 1u) % 2u], 1u);
-          }
-          row_max = top;
+        let raised = top > row_max + 15.0;
+        // Room above the maximum: a row's first tile may hold few of its keys.
+        let highest = select(row_max, top + 2.0, raised);
+        factor = exp2(row_max - highest);
+        row_sum *= factor;
+        if (raised && row_max > kUnset) {
+          atomicStore(&rescale_round, i - 1u);
         }
-        if (row_lane == 0u) {
-          row_factor[row] = factor;
-        }
+        row_max = highest;
         var sum4 = vec4<f32>();
         {
           let low = exp2(x0 - row_max);
@@ -423,9 +419,6 @@ if (i < tiles && votes != 0u) {
           score_rows[row_group][words_at + 1u] = bitcast<vec4<u32>>(high);
         }
         row_sum += (sum4.x + sum4.y) + (sum4.z + sum4.w);
-        if (lane == 0u) {
-          atomicStore(&rescale_votes[i % 2u], 0u);
-        }
       if (lane + 0u < 32u) {
         let staged_row = copy_row0;
         let octet = copy_octet0;

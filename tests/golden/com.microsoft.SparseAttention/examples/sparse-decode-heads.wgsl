@@ -106,6 +106,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(subgroup_id) subgr
   let raw0 = load_query((item * 6u + head) * 3u + safe_octet0);
   let partner0 = partner_of(safe_octet0);
   let raw_partner0 = load_query((item * 6u + head) * 3u + partner0);
+  // The bounds of all of the head's lists, a lane each; where they are too many, what may hold them comes into the cache meanwhile.
+  let mask_row = head % 2u;
+  let bounds0 = block_rows[mask_row * 6u + min(lane, 5u)];
   let key_start = split * 32u + group * 4u;
     let at0 = cache_head + min(key_start + 0u, 160u - 1u) * 3u;
     let at1 = cache_head + min(key_start + 1u, 160u - 1u) * 3u;
@@ -127,8 +130,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(subgroup_id) subgr
     let early_value2_0_w1 = select(vec4<u32>(), past_value[2u * (at2 + safe_octet0) + 1u], has0);
     let early_value3_0_w0 = select(vec4<u32>(), past_value[2u * (at3 + safe_octet0) + 0u], has0);
     let early_value3_0_w1 = select(vec4<u32>(), past_value[2u * (at3 + safe_octet0) + 1u], has0);
-  // The lists' place is not known yet; what may hold them comes into the cache meanwhile.
-  let mask_row = head % 2u;
   let takes_new = split == 15u;
   var new_key0_w0 = vec4<u32>();
   var new_value0_w0 = vec4<u32>();
@@ -139,10 +140,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(subgroup_id) subgr
   {
     let key_at = (item * 6u + 4u + kv_head) * 3u;
     let value_at = key_at + 3u;
-    new_key0_w0 = query[2u * (key_at + safe_octet0) + 0u];
+    new_key0_w0 = select(vec4<u32>(), query[2u * (key_at + safe_octet0) + 0u], has0);
     new_value0_w0 = query[2u * (value_at + safe_octet0) + 0u];
     new_partner0_w0 = query[2u * (key_at + partner0) + 0u];
-    new_key0_w1 = query[2u * (key_at + safe_octet0) + 1u];
+    new_key0_w1 = select(vec4<u32>(), query[2u * (key_at + safe_octet0) + 1u], has0);
     new_value0_w1 = query[2u * (value_at + safe_octet0) + 1u];
     new_partner0_w1 = query[2u * (key_at + partner0) + 1u];
   }
@@ -152,8 +153,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(subgroup_id) subgr
   let position = span.x;
   let end = min(position, span.y);  // of the keys that are read from the cache
   let block_row = min(position / 32u, 4u);
-  let raw_begin = block_rows[mask_row * 6u + block_row];
-  let raw_stop = block_rows[mask_row * 6u + block_row + 1u];
+  let raw_begin = subgroupShuffle(bounds0, (block_row) % 32u);
+  let raw_stop = subgroupShuffle(bounds0, (block_row + 1u) % 32u);
   let turn0 = turn_at(position, safe_octet0);
   let begin = clamp(raw_begin, 0, 11);
   let stop = clamp(raw_stop, 0, 11);
@@ -178,8 +179,36 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(subgroup_id) subgr
     let column = block_columns[list_at + u32(i)];
     met |= select(0u, 1u, column == i32(block_row)) | select(0u, 2u, column == i32(own_block) && column <= last);
 }
-met = subgroupOr(met);
-  if ((met & 2u) != 0u) {
+  met = subgroupOr(met);
+  if (takes_new) {
+    let new_row = cache_head + position * 3u;
+    let appends = group == 0u && head % 4u == 0u && position < 160u;
+    var score = 0.0;
+    {
+      var new_octet = octet_of(new_key0_w0, new_key0_w1);
+      if (octet0 < 2u) {
+        let turned_key = turned(new_octet, octet_of(new_partner0_w0, new_partner0_w1), turn0, octet0);
+        new_octet = rounded(turned_key);
+        new_key0_w0 = bitcast<vec4<u32>>(turned_key[0]);
+        new_key0_w1 = bitcast<vec4<u32>>(turned_key[1]);
+      }
+      if (appends && has0) {
+        past_key[2u * (new_row + octet0) + 0u] = new_key0_w0;
+        past_value[2u * (new_row + octet0) + 0u] = new_value0_w0;
+        past_key[2u * (new_row + octet0) + 1u] = new_key0_w1;
+        past_value[2u * (new_row + octet0) + 1u] = new_value0_w1;
+      }
+      score += dot(q0[0], new_octet[0]) + dot(q0[1], new_octet[1]);
+    }
+    score += subgroupShuffleXor(score, 1u);
+    score += subgroupShuffleXor(score, 2u);
+    if (group == 0u && (met & 1u) != 0u && position < span.y) {
+      top = score;
+      share = select(0.0, 1.0, pair == 0u);
+      sum0 = octet_of(new_value0_w0, new_value0_w1);
+    }
+  }
+if ((met & 2u) != 0u) {
     // Rows beyond the end may hold anything.
     let value0_0_w0 = select(vec4<u32>(), early_value0_0_w0, key_start + 0u < end);
     let value0_0_w1 = select(vec4<u32>(), early_value0_0_w1, key_start + 0u < end);
@@ -236,38 +265,6 @@ met = subgroupOr(met);
 
   share += subgroupShuffleXor(share, 1u);
   share += subgroupShuffleXor(share, 2u);
-  if (takes_new) {
-    let new_row = cache_head + position * 3u;
-    let appends = group == 0u && head % 4u == 0u && position < 160u;
-    var score = 0.0;
-    if (octet0 < 2u) {
-      let own = octet_of(new_key0_w0, new_key0_w1);
-      let turned_key = rounded(turned(own, octet_of(new_partner0_w0, new_partner0_w1), turn0, octet0));
-      new_key0_w0 = bitcast<vec4<u32>>(turned_key[0]);
-      new_key0_w1 = bitcast<vec4<u32>>(turned_key[1]);
-    }
-    if (appends && has0) {
-      past_key[2u * (new_row + octet0) + 0u] = new_key0_w0;
-      past_value[2u * (new_row + octet0) + 0u] = new_value0_w0;
-      past_key[2u * (new_row + octet0) + 1u] = new_key0_w1;
-      past_value[2u * (new_row + octet0) + 1u] = new_value0_w1;
-    }
-    {
-      let key = octet_of(select(vec4<u32>(), new_key0_w0, has0), select(vec4<u32>(), new_key0_w1, has0));
-      score += dot(q0[0], key[0]) + dot(q0[1], key[1]);
-    }
-    score += subgroupShuffleXor(score, 1u);
-    score += subgroupShuffleXor(score, 2u);
-    if (group == 0u && (met & 1u) != 0u && position < span.y) {
-      let high = max(top, score);
-      let fade = exp2(top - high);
-      let weight = exp2(score - high);
-      top = high;
-      share = share * fade + weight;
-      sum0 = sum0 * fade + octet_of(new_value0_w0, new_value0_w1) * weight;
-    }
-  }
-
   // The groups of lanes become one.
   var high = top;
   high = max(high, subgroupShuffleXor(high, 4u));

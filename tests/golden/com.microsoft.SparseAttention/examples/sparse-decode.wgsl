@@ -76,10 +76,6 @@ fn rounded(x: mat2x4<f32>) -> mat2x4<f32> {
 }
 
 
-var<workgroup> live_heads: array<atomic<u32>, 4>;
-var<workgroup> diagonal_heads: atomic<u32>;
-var<workgroup> new_score: array<f32, 4>;
-var<workgroup> new_sum: array<mat2x4<f32>, 3>;
 var<workgroup> part_stats: array<vec2<f32>, 128>;
 var<workgroup> merged: array<mat2x4<f32>, 256>;
 
@@ -100,48 +96,20 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let cache_head = (item * 1u + kv_head) * 160u * 3u;
 
   // What depends on no other load is asked for at once: the lengths, the query, the new token, this split's only keys.
-  let total = total_length[0];
-  let length = lengths[item];
   let octet0 = group_lane + 0u;
   let has0 = octet0 < 3u;
   let safe_octet0 = min(octet0, 2u);
   let partner0 = partner_of(safe_octet0);
-  let head0 = first_head + 0u;
-  let raw0_0 = load_query((item * 6u + head0) * 3u + safe_octet0);
-  let raw_partner0_0 = load_query((item * 6u + head0) * 3u + partner0);
-  let head1 = first_head + 1u;
-  let raw1_0 = load_query((item * 6u + head1) * 3u + safe_octet0);
-  let raw_partner1_0 = load_query((item * 6u + head1) * 3u + partner0);
-  let head2 = first_head + 2u;
-  let raw2_0 = load_query((item * 6u + head2) * 3u + safe_octet0);
-  let raw_partner2_0 = load_query((item * 6u + head2) * 3u + partner0);
-  let head3 = first_head + 3u;
-  let raw3_0 = load_query((item * 6u + head3) * 3u + safe_octet0);
-  let raw_partner3_0 = load_query((item * 6u + head3) * 3u + partner0);
-  // The lists' place is not known yet; what may hold them comes into the cache meanwhile.
-  let touch_row = (first_head + lane % 4u) % 2u;
-  let touch_line = lane / 4u;
-  let touched0 = block_rows[touch_row * 6u + min(touch_line * 32u, 5u)];
-  let touched1 = block_columns[touch_row * 11u + min((touch_line + 0u) * 32u, 10u)];
-  // The new token is a part of its own of the last split; the first head group appends it.
-  let takes_new = split == 1u && group == 0u;
-  var new_key0_w0 = vec4<u32>();
-  var new_value0_w0 = vec4<u32>();
-  var new_partner0_w0 = vec4<u32>();
-  var new_key0_w1 = vec4<u32>();
-  var new_value0_w1 = vec4<u32>();
-  var new_partner0_w1 = vec4<u32>();
-  {
-    let key_at = (item * 6u + 4u + kv_head) * 3u;
-    let value_at = key_at + 3u;
-    new_key0_w0 = query[2u * (key_at + safe_octet0) + 0u];
-    new_value0_w0 = query[2u * (value_at + safe_octet0) + 0u];
-    new_partner0_w0 = query[2u * (key_at + partner0) + 0u];
-    new_key0_w1 = query[2u * (key_at + safe_octet0) + 1u];
-    new_value0_w1 = query[2u * (value_at + safe_octet0) + 1u];
-    new_partner0_w1 = query[2u * (key_at + partner0) + 1u];
-  }
-
+  let total = total_length[0];
+  let length = lengths[item];
+  let mask_row0 = (first_head + 0u) % 2u;
+  let bounds0_0 = block_rows[mask_row0 * 6u + min(subgroup_lane, 5u)];
+  let mask_row1 = (first_head + 1u) % 2u;
+  let bounds1_0 = block_rows[mask_row1 * 6u + min(subgroup_lane, 5u)];
+  let mask_row2 = (first_head + 2u) % 2u;
+  let bounds2_0 = block_rows[mask_row2 * 6u + min(subgroup_lane, 5u)];
+  let mask_row3 = (first_head + 3u) % 2u;
+  let bounds3_0 = block_rows[mask_row3 * 6u + min(subgroup_lane, 5u)];
   let key_start = split * 128u + group * 4u;
       let at0 = cache_head + min(key_start + 0u, 160u - 1u) * 3u;
       let at1 = cache_head + min(key_start + 1u, 160u - 1u) * 3u;
@@ -163,6 +131,40 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       let early_value2_0_w1 = select(vec4<u32>(), past_value[2u * (at2 + safe_octet0) + 1u], has0);
       let early_value3_0_w0 = select(vec4<u32>(), past_value[2u * (at3 + safe_octet0) + 0u], has0);
       let early_value3_0_w1 = select(vec4<u32>(), past_value[2u * (at3 + safe_octet0) + 1u], has0);
+  let head0 = first_head + 0u;
+  let raw0_0 = load_query((item * 6u + head0) * 3u + safe_octet0);
+  let raw_partner0_0 = load_query((item * 6u + head0) * 3u + partner0);
+  let head1 = first_head + 1u;
+  let raw1_0 = load_query((item * 6u + head1) * 3u + safe_octet0);
+  let raw_partner1_0 = load_query((item * 6u + head1) * 3u + partner0);
+  let head2 = first_head + 2u;
+  let raw2_0 = load_query((item * 6u + head2) * 3u + safe_octet0);
+  let raw_partner2_0 = load_query((item * 6u + head2) * 3u + partner0);
+  let head3 = first_head + 3u;
+  let raw3_0 = load_query((item * 6u + head3) * 3u + safe_octet0);
+  let raw_partner3_0 = load_query((item * 6u + head3) * 3u + partner0);
+  // The lists' place is not known yet; what may hold them comes into the cache meanwhile.
+  let touch_row = (first_head + lane % 4u) % 2u;
+  let touch_line = lane / 4u;
+  let touched1 = block_columns[touch_row * 11u + min((touch_line + 0u) * 32u, 10u)];
+  // The last split begins with the new token; the first head group appends it.
+  let takes_new = split == 1u;
+  var new_key0_w0 = vec4<u32>();
+  var new_value0_w0 = vec4<u32>();
+  var new_partner0_w0 = vec4<u32>();
+  var new_key0_w1 = vec4<u32>();
+  var new_value0_w1 = vec4<u32>();
+  var new_partner0_w1 = vec4<u32>();
+  {
+    let key_at = (item * 6u + 4u + kv_head) * 3u;
+    let value_at = key_at + 3u;
+    new_key0_w0 = select(vec4<u32>(), query[2u * (key_at + safe_octet0) + 0u], has0);
+    new_value0_w0 = query[2u * (value_at + safe_octet0) + 0u];
+    new_partner0_w0 = query[2u * (key_at + partner0) + 0u];
+    new_key0_w1 = select(vec4<u32>(), query[2u * (key_at + safe_octet0) + 1u], has0);
+    new_value0_w1 = query[2u * (value_at + safe_octet0) + 1u];
+    new_partner0_w1 = query[2u * (key_at + partner0) + 1u];
+  }
 
   // What depends on the lengths: the bounds of the lists, the rotary tables.
   let span = live_span(total, length);
@@ -170,18 +172,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   // Keys that are read from the cache.
   let end = min(position, span.y);
   let block_row = min(position / 32u, 4u);
-  let mask_row0 = (first_head + 0u) % 2u;
-  let raw_begin0 = block_rows[mask_row0 * 6u + block_row];
-  let raw_stop0 = block_rows[mask_row0 * 6u + block_row + 1u];
-  let mask_row1 = (first_head + 1u) % 2u;
-  let raw_begin1 = block_rows[mask_row1 * 6u + block_row];
-  let raw_stop1 = block_rows[mask_row1 * 6u + block_row + 1u];
-  let mask_row2 = (first_head + 2u) % 2u;
-  let raw_begin2 = block_rows[mask_row2 * 6u + block_row];
-  let raw_stop2 = block_rows[mask_row2 * 6u + block_row + 1u];
-  let mask_row3 = (first_head + 3u) % 2u;
-  let raw_begin3 = block_rows[mask_row3 * 6u + block_row];
-  let raw_stop3 = block_rows[mask_row3 * 6u + block_row + 1u];
+  let raw_begin0 = subgroupShuffle(bounds0_0, (block_row) % 64u);
+  let raw_stop0 = subgroupShuffle(bounds0_0, (block_row + 1u) % 64u);
+  let raw_begin1 = subgroupShuffle(bounds1_0, (block_row) % 64u);
+  let raw_stop1 = subgroupShuffle(bounds1_0, (block_row + 1u) % 64u);
+  let raw_begin2 = subgroupShuffle(bounds2_0, (block_row) % 64u);
+  let raw_stop2 = subgroupShuffle(bounds2_0, (block_row + 1u) % 64u);
+  let raw_begin3 = subgroupShuffle(bounds3_0, (block_row) % 64u);
+  let raw_stop3 = subgroupShuffle(bounds3_0, (block_row + 1u) % 64u);
   let turn0 = turn_at(position, safe_octet0);
   let begin0 = clamp(raw_begin0, 0, 11);
   let stop0 = clamp(raw_stop0, 0, 11);
@@ -192,10 +190,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let begin3 = clamp(raw_begin3, 0, 11);
   let stop3 = clamp(raw_stop3, 0, 11);
   // The first columns of every list.
-  let column0_0 = block_columns[mask_row0 * 11u + min(u32(begin0) + lane + 0u, 10u)];
-  let column1_0 = block_columns[mask_row1 * 11u + min(u32(begin1) + lane + 0u, 10u)];
-  let column2_0 = block_columns[mask_row2 * 11u + min(u32(begin2) + lane + 0u, 10u)];
-  let column3_0 = block_columns[mask_row3 * 11u + min(u32(begin3) + lane + 0u, 10u)];
+  let early_column0 = block_columns[mask_row0 * 11u + min(u32(begin0) + subgroup_lane, 10u)];
+  let early_column1 = block_columns[mask_row1 * 11u + min(u32(begin1) + subgroup_lane, 10u)];
+  let early_column2 = block_columns[mask_row2 * 11u + min(u32(begin2) + subgroup_lane, 10u)];
+  let early_column3 = block_columns[mask_row3 * 11u + min(u32(begin3) + subgroup_lane, 10u)];
   var q0_0 = rounded(turned(raw0_0, raw_partner0_0, turn0, safe_octet0)) * params.scale;
   if (!(has0)) {
     q0_0 = mat2x4<f32>();
@@ -230,149 +228,148 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var share_2 = 0.0;
   var top_3 = kUnset;
   var share_3 = 0.0;
+  // Blocks that hold keys of the cache; the last one is the diagonal's unless the new token starts it.
+  let last = select(i32(min(block_row, (end - 1u) / 32u)), -1, end == 0u);
+  let start = split * 128u / 32u;
+  let own_block = key_start / 32u;
+  // Every subgroup reads the lists for itself. Bits: heads that list a block of the chunk, from 16 on heads that list the diagonal.
+  var seen0 = 0u;
+  var seen1 = 0u;
+  var seen2 = 0u;
+  var seen3 = 0u;
+  {
+    let inside = begin0 + i32(subgroup_lane) < stop0;
+    seen0 |= select(0u, 1u, inside && early_column0 <= last && early_column0 == i32(start));
+    seen1 |= select(0u, 1u, inside && early_column0 <= last && early_column0 == i32(start + 1u));
+    seen2 |= select(0u, 1u, inside && early_column0 <= last && early_column0 == i32(start + 2u));
+    seen3 |= select(0u, 1u, inside && early_column0 <= last && early_column0 == i32(start + 3u));
+    seen0 |= select(0u, 65536u, inside && early_column0 == i32(block_row));
+}
+  for (var i = begin0 + i32(subgroup_lane + subgroup_size); i < stop0; i += i32(subgroup_size)) {
+    let inside = true;
+    let column = block_columns[mask_row0 * 11u + u32(i)];
+    seen0 |= select(0u, 1u, inside && column <= last && column == i32(start));
+    seen1 |= select(0u, 1u, inside && column <= last && column == i32(start + 1u));
+    seen2 |= select(0u, 1u, inside && column <= last && column == i32(start + 2u));
+    seen3 |= select(0u, 1u, inside && column <= last && column == i32(start + 3u));
+    seen0 |= select(0u, 65536u, inside && column == i32(block_row));
+}
+  {
+    let inside = begin1 + i32(subgroup_lane) < stop1;
+    seen0 |= select(0u, 2u, inside && early_column1 <= last && early_column1 == i32(start));
+    seen1 |= select(0u, 2u, inside && early_column1 <= last && early_column1 == i32(start + 1u));
+    seen2 |= select(0u, 2u, inside && early_column1 <= last && early_column1 == i32(start + 2u));
+    seen3 |= select(0u, 2u, inside && early_column1 <= last && early_column1 == i32(start + 3u));
+    seen0 |= select(0u, 131072u, inside && early_column1 == i32(block_row));
+}
+  for (var i = begin1 + i32(subgroup_lane + subgroup_size); i < stop1; i += i32(subgroup_size)) {
+    let inside = true;
+    let column = block_columns[mask_row1 * 11u + u32(i)];
+    seen0 |= select(0u, 2u, inside && column <= last && column == i32(start));
+    seen1 |= select(0u, 2u, inside && column <= last && column == i32(start + 1u));
+    seen2 |= select(0u, 2u, inside && column <= last && column == i32(start + 2u));
+    seen3 |= select(0u, 2u, inside && column <= last && column == i32(start + 3u));
+    seen0 |= select(0u, 131072u, inside && column == i32(block_row));
+}
+  {
+    let inside = begin2 + i32(subgroup_lane) < stop2;
+    seen0 |= select(0u, 4u, inside && early_column2 <= last && early_column2 == i32(start));
+    seen1 |= select(0u, 4u, inside && early_column2 <= last && early_column2 == i32(start + 1u));
+    seen2 |= select(0u, 4u, inside && early_column2 <= last && early_column2 == i32(start + 2u));
+    seen3 |= select(0u, 4u, inside && early_column2 <= last && early_column2 == i32(start + 3u));
+    seen0 |= select(0u, 262144u, inside && early_column2 == i32(block_row));
+}
+  for (var i = begin2 + i32(subgroup_lane + subgroup_size); i < stop2; i += i32(subgroup_size)) {
+    let inside = true;
+    let column = block_columns[mask_row2 * 11u + u32(i)];
+    seen0 |= select(0u, 4u, inside && column <= last && column == i32(start));
+    seen1 |= select(0u, 4u, inside && column <= last && column == i32(start + 1u));
+    seen2 |= select(0u, 4u, inside && column <= last && column == i32(start + 2u));
+    seen3 |= select(0u, 4u, inside && column <= last && column == i32(start + 3u));
+    seen0 |= select(0u, 262144u, inside && column == i32(block_row));
+}
+  {
+    let inside = begin3 + i32(subgroup_lane) < stop3;
+    seen0 |= select(0u, 8u, inside && early_column3 <= last && early_column3 == i32(start));
+    seen1 |= select(0u, 8u, inside && early_column3 <= last && early_column3 == i32(start + 1u));
+    seen2 |= select(0u, 8u, inside && early_column3 <= last && early_column3 == i32(start + 2u));
+    seen3 |= select(0u, 8u, inside && early_column3 <= last && early_column3 == i32(start + 3u));
+    seen0 |= select(0u, 524288u, inside && early_column3 == i32(block_row));
+}
+  for (var i = begin3 + i32(subgroup_lane + subgroup_size); i < stop3; i += i32(subgroup_size)) {
+    let inside = true;
+    let column = block_columns[mask_row3 * 11u + u32(i)];
+    seen0 |= select(0u, 8u, inside && column <= last && column == i32(start));
+    seen1 |= select(0u, 8u, inside && column <= last && column == i32(start + 1u));
+    seen2 |= select(0u, 8u, inside && column <= last && column == i32(start + 2u));
+    seen3 |= select(0u, 8u, inside && column <= last && column == i32(start + 3u));
+    seen0 |= select(0u, 524288u, inside && column == i32(block_row));
+}
+  seen0 = subgroupOr(seen0);
+  seen1 = subgroupOr(seen1);
+  seen2 = subgroupOr(seen2);
+  seen3 = subgroupOr(seen3);
+  let entry = own_block | select(0u, (seen0 & 0xffu) << 24u, own_block - start == 0u) | select(0u, (seen1 & 0xffu) << 24u, own_block - start == 1u) | select(0u, (seen2 & 0xffu) << 24u, own_block - start == 2u) | select(0u, (seen3 & 0xffu) << 24u, own_block - start == 3u);
   if (takes_new) {
     let row = cache_head + position * 3u;
-    let appends = head_group % 1u == 0u && position < 160u;
-    if (octet0 < 2u) {
-      let turned_key = rounded(turned(octet_of(new_key0_w0, new_key0_w1), octet_of(new_partner0_w0, new_partner0_w1), turn0, octet0));
-      new_key0_w0 = bitcast<vec4<u32>>(turned_key[0]);
-      new_key0_w1 = bitcast<vec4<u32>>(turned_key[1]);
-    }
-    if (has0) {
-      if (appends) {
+    let appends = group == 0u && head_group % 1u == 0u && position < 160u;
+    var new_score0 = 0.0;
+    var new_score1 = 0.0;
+    var new_score2 = 0.0;
+    var new_score3 = 0.0;
+    {
+      var new_octet = octet_of(new_key0_w0, new_key0_w1);
+      if (octet0 < 2u) {
+        let turned_key = turned(new_octet, octet_of(new_partner0_w0, new_partner0_w1), turn0, octet0);
+        new_octet = rounded(turned_key);
+        new_key0_w0 = bitcast<vec4<u32>>(turned_key[0]);
+        new_key0_w1 = bitcast<vec4<u32>>(turned_key[1]);
+      }
+      if (appends && has0) {
         past_key[2u * (row + octet0) + 0u] = new_key0_w0;
         past_value[2u * (row + octet0) + 0u] = new_value0_w0;
         past_key[2u * (row + octet0) + 1u] = new_key0_w1;
         past_value[2u * (row + octet0) + 1u] = new_value0_w1;
       }
-      new_sum[octet0] = octet_of(new_value0_w0, new_value0_w1);
+      new_score0 += dot(q0_0[0], new_octet[0]) + dot(q0_0[1], new_octet[1]);
+      new_score1 += dot(q1_0[0], new_octet[0]) + dot(q1_0[1], new_octet[1]);
+      new_score2 += dot(q2_0[0], new_octet[0]) + dot(q2_0[1], new_octet[1]);
+      new_score3 += dot(q3_0[0], new_octet[0]) + dot(q3_0[1], new_octet[1]);
     }
-    {
-      var score = 0.0;
-      {
-        let key = octet_of(new_key0_w0, new_key0_w1);
-        score += dot(q0_0[0], key[0]) + dot(q0_0[1], key[1]);
-      }
-      score += subgroupShuffleXor(score, 1u);
-      score += subgroupShuffleXor(score, 2u);
-      if (group_lane == 0u) {
-        new_score[0] = score;
-      }
+    new_score0 += subgroupShuffleXor(new_score0, 1u);
+    new_score0 += subgroupShuffleXor(new_score0, 2u);
+    new_score1 += subgroupShuffleXor(new_score1, 1u);
+    new_score1 += subgroupShuffleXor(new_score1, 2u);
+    new_score2 += subgroupShuffleXor(new_score2, 1u);
+    new_score2 += subgroupShuffleXor(new_score2, 2u);
+    new_score3 += subgroupShuffleXor(new_score3, 1u);
+    new_score3 += subgroupShuffleXor(new_score3, 2u);
+    let takers = select(0u, seen0 >> 16u, group == 0u && position < span.y);
+    let takes_0 = ((takers >> (pair_head + 0u)) & 1u) != 0u;
+    top_0 = select(kUnset, new_score0, takes_0);
+    share_0 = select(0.0, 1.0, takes_0 && pair_key == 0u);
+    let takes_1 = ((takers >> (pair_head + 1u)) & 1u) != 0u;
+    top_1 = select(kUnset, new_score1, takes_1);
+    share_1 = select(0.0, 1.0, takes_1 && pair_key == 0u);
+    let takes_2 = ((takers >> (pair_head + 2u)) & 1u) != 0u;
+    top_2 = select(kUnset, new_score2, takes_2);
+    share_2 = select(0.0, 1.0, takes_2 && pair_key == 0u);
+    let takes_3 = ((takers >> (pair_head + 3u)) & 1u) != 0u;
+    top_3 = select(kUnset, new_score3, takes_3);
+    share_3 = select(0.0, 1.0, takes_3 && pair_key == 0u);
+    if ((takers & 1u) != 0u) {
+      sum0_0 = octet_of(new_value0_w0, new_value0_w1);
     }
-    {
-      var score = 0.0;
-      {
-        let key = octet_of(new_key0_w0, new_key0_w1);
-        score += dot(q1_0[0], key[0]) + dot(q1_0[1], key[1]);
-      }
-      score += subgroupShuffleXor(score, 1u);
-      score += subgroupShuffleXor(score, 2u);
-      if (group_lane == 0u) {
-        new_score[1] = score;
-      }
+    if ((takers & 2u) != 0u) {
+      sum1_0 = octet_of(new_value0_w0, new_value0_w1);
     }
-    {
-      var score = 0.0;
-      {
-        let key = octet_of(new_key0_w0, new_key0_w1);
-        score += dot(q2_0[0], key[0]) + dot(q2_0[1], key[1]);
-      }
-      score += subgroupShuffleXor(score, 1u);
-      score += subgroupShuffleXor(score, 2u);
-      if (group_lane == 0u) {
-        new_score[2] = score;
-      }
+    if ((takers & 4u) != 0u) {
+      sum2_0 = octet_of(new_value0_w0, new_value0_w1);
     }
-    {
-      var score = 0.0;
-      {
-        let key = octet_of(new_key0_w0, new_key0_w1);
-        score += dot(q3_0[0], key[0]) + dot(q3_0[1], key[1]);
-      }
-      score += subgroupShuffleXor(score, 1u);
-      score += subgroupShuffleXor(score, 2u);
-      if (group_lane == 0u) {
-        new_score[3] = score;
-      }
+    if ((takers & 8u) != 0u) {
+      sum3_0 = octet_of(new_value0_w0, new_value0_w1);
     }
   }
-
-  // Blocks that hold keys of the cache; the last one is the diagonal's unless the new token starts it.
-  let last = select(i32(min(block_row, (end - 1u) / 32u)), -1, end == 0u);
-  let start = split * 128u / 32u;
-    if (begin0 + i32(lane) + 0 < stop0) {
-      if (column0_0 >= i32(start) && column0_0 <= last && column0_0 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column0_0) - start], 1u);
-      }
-      if (column0_0 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 1u);
-      }
-}
-    if (begin1 + i32(lane) + 0 < stop1) {
-      if (column1_0 >= i32(start) && column1_0 <= last && column1_0 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column1_0) - start], 2u);
-      }
-      if (column1_0 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 2u);
-      }
-}
-    if (begin2 + i32(lane) + 0 < stop2) {
-      if (column2_0 >= i32(start) && column2_0 <= last && column2_0 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column2_0) - start], 4u);
-      }
-      if (column2_0 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 4u);
-      }
-}
-    if (begin3 + i32(lane) + 0 < stop3) {
-      if (column3_0 >= i32(start) && column3_0 <= last && column3_0 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column3_0) - start], 8u);
-      }
-      if (column3_0 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 8u);
-      }
-}
-    for (var i = i32(lane) + 128; i < max(stop0 - begin0, max(stop1 - begin1, max(stop2 - begin2, stop3 - begin3))); i += 128) {
-      let column0 = block_columns[mask_row0 * 11u + min(u32(begin0 + i), 10u)];
-      let column1 = block_columns[mask_row1 * 11u + min(u32(begin1 + i), 10u)];
-      let column2 = block_columns[mask_row2 * 11u + min(u32(begin2 + i), 10u)];
-      let column3 = block_columns[mask_row3 * 11u + min(u32(begin3 + i), 10u)];
-      if (i < stop0 - begin0) {
-      if (column0 >= i32(start) && column0 <= last && column0 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column0) - start], 1u);
-      }
-      if (column0 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 1u);
-      }
-}
-      if (i < stop1 - begin1) {
-      if (column1 >= i32(start) && column1 <= last && column1 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column1) - start], 2u);
-      }
-      if (column1 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 2u);
-      }
-}
-      if (i < stop2 - begin2) {
-      if (column2 >= i32(start) && column2 <= last && column2 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column2) - start], 4u);
-      }
-      if (column2 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 4u);
-      }
-}
-      if (i < stop3 - begin3) {
-      if (column3 >= i32(start) && column3 <= last && column3 < i32(start + 4u)) {
-        atomicOr(&live_heads[u32(column3) - start], 8u);
-      }
-      if (column3 == i32(block_row)) {
-        atomicOr(&diagonal_heads, 8u);
-      }
-}
-    }
-workgroupBarrier();
-  let own_block = key_start / 32u;
-  let entry = own_block | (atomicLoad(&live_heads[own_block - start]) << 24u);
   let value0_0_w0 = select(vec4<u32>(), early_value0_0_w0, key_start + 0u < end);
   let value0_0_w1 = select(vec4<u32>(), early_value0_0_w1, key_start + 0u < end);
   let value1_0_w0 = select(vec4<u32>(), early_value1_0_w0, key_start + 1u < end);
@@ -561,10 +558,6 @@ workgroupBarrier();
     for (var p = 0u; p < 32u; p++) {
       top = max(top, part_stats[(0u + h) * 32u + p].x);
     }
-    let takes = split == 1u && position < span.y && ((atomicLoad(&diagonal_heads) >> (0u + h)) & 1u) != 0u;
-    if (takes) {
-      top = max(top, new_score[0u + h]);
-    }
     var total = 0.0;
     var sum = vec4<f32>();
     for (var p = 0u; p < 32u; p++) {
@@ -573,11 +566,6 @@ workgroupBarrier();
       total += stats.y * factor;
       sum += merged[(h * 32u + p) * 4u + piece / 2u][piece % 2u] * factor;
     }
-    if (takes) {
-      let factor = exp2(new_score[0u + h] - top);
-      total += factor;
-      sum += new_sum[piece / 2u][piece % 2u] * factor;
-    }
     let head = item * 4u + first_head + 0u + h;
     let at = (head * 2u + split) * 7u;
     // The merge does not use the sums of a split without a live key.
@@ -585,7 +573,7 @@ workgroupBarrier();
       partials[at + piece] = sum;
     }
     if (piece == 0u) {
-      partials[at + 6u] = vec4<f32>(top, total, bitcast<f32>(touched0 ^ touched1), 0.0);
+      partials[at + 6u] = vec4<f32>(top, total, bitcast<f32>(touched1), 0.0);
     }
   }
   workgroupBarrier();
@@ -601,10 +589,6 @@ workgroupBarrier();
     for (var p = 0u; p < 32u; p++) {
       top = max(top, part_stats[(2u + h) * 32u + p].x);
     }
-    let takes = split == 1u && position < span.y && ((atomicLoad(&diagonal_heads) >> (2u + h)) & 1u) != 0u;
-    if (takes) {
-      top = max(top, new_score[2u + h]);
-    }
     var total = 0.0;
     var sum = vec4<f32>();
     for (var p = 0u; p < 32u; p++) {
@@ -613,11 +597,6 @@ workgroupBarrier();
       total += stats.y * factor;
       sum += merged[(h * 32u + p) * 4u + piece / 2u][piece % 2u] * factor;
     }
-    if (takes) {
-      let factor = exp2(new_score[2u + h] - top);
-      total += factor;
-      sum += new_sum[piece / 2u][piece % 2u] * factor;
-    }
     let head = item * 4u + first_head + 2u + h;
     let at = (head * 2u + split) * 7u;
     // The merge does not use the sums of a split without a live key.
@@ -625,7 +604,7 @@ workgroupBarrier();
       partials[at + piece] = sum;
     }
     if (piece == 0u) {
-      partials[at + 6u] = vec4<f32>(top, total, bitcast<f32>(touched0 ^ touched1), 0.0);
+      partials[at + 6u] = vec4<f32>(top, total, bitcast<f32>(touched1), 0.0);
     }
   }
 }
