@@ -39,10 +39,15 @@ std::string member_path(const std::string& path, std::string_view key) {
   std::string text;
   text.reserve(path.size() + std::min(key.size(), kShown) + 7);
   text += path;
-  if (key.size() > kShown) return text.append("['").append(key.substr(0, kShown)).append("...']");
-  if (!plain) return text.append("['").append(key).append("']");
-  if (!path.empty()) text += '.';
-  return text.append(key);
+  if (key.size() > kShown) {
+    text.append("['").append(key.substr(0, kShown)).append("...']");
+  } else if (!plain) {
+    text.append("['").append(key).append("']");
+  } else {
+    if (!path.empty()) text += '.';
+    text += key;
+  }
+  return text;
 }
 
 }  // namespace

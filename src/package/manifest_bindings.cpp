@@ -259,6 +259,7 @@ Result<std::vector<BindingEntry>> read_pass_bindings(const Cursor& pass, const S
   }
   WGK_ASSIGN(const std::vector<Cursor> items, member->items());
   std::vector<BindingEntry> bindings;
+  bindings.reserve(items.size());
   for (const Cursor& item : items) {
     WGK_ASSIGN(BindingEntry entry, read_pass_binding(item, symbols, intermediates));
     WGK_TRY(check_resource(item, entry, symbols, intermediates));
