@@ -99,7 +99,7 @@ bool Evaluator::charge_text(std::size_t bytes) {
 
 void Evaluator::settle(Allowance& shared) const {
   shared.spend(steps_);
-  shared.text_bytes -= std::min(shared.text_bytes, text_bytes_);
+  shared.spend_text(text_bytes_);
 }
 
 bool Evaluator::fail_depth() {

@@ -18,6 +18,13 @@ struct Allowance {
     steps = enough ? steps - count : 0;
     return enough;
   }
+  bool spend_text(std::size_t bytes) {
+    const bool enough = bytes <= text_bytes;
+    text_bytes = enough ? text_bytes - bytes : 0;
+    return enough;
+  }
+  // What was asked for in vain leaves nothing.
+  bool used_up() const { return steps == 0 || text_bytes == 0; }
 
   std::size_t most;               // steps at the beginning
   std::size_t steps, text_bytes;  // what is left

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "plan/index.h"
 #include "plan/infer.h"
+#include "plan/make.h"
 
 namespace wgk::planning {
 namespace {
@@ -49,7 +50,7 @@ class Expander {
   // Names of any length are made anew for each instance.
   Status spend_name(std::size_t bytes) const {
     if (limits_.shared == nullptr || limits_.shared->spend(bytes / 4)) return {};
-    return failure("limit/steps", "the ids of all pass instances are too long together");
+    return used_up(limits_);
   }
   std::unexpected<Error> too_many() const {
     return failure("limit/count",

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "base/contains_test.h"
 #include "plan/test_package.h"
@@ -378,6 +379,86 @@ TEST(FormatRules, WhatComesTooLateOnceIsNotFalse) {
   EXPECT_EQ(taken(100), "v pass_0");
   EXPECT_EQ(taken(220), "v pass_0");
   EXPECT_EQ(taken(1000), "limit/steps:");
+}
+
+// One variant that is wanted, and one to fall back on.
+std::string wanted_or(const std::string& clauses, std::string_view more = "") {
+  const std::string pass =
+      R"("passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}}]})";
+  return manifest(R"({"id": "good", "priority": 10, "when": [)" + clauses + "], " + pass +
+                      R"(, {"id": "slow", )" + pass,
+                  more);
+}
+
+std::string many_texts(int count, const std::function<std::string(int)>& make) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += (i == 0 ? "" : ", ") + make(i);
+  return all;
+}
+
+// As with steps: what texts cost elsewhere makes no clause false, in the part that all plans share
+// and in one plan.
+TEST(FormatRules, TextsThatAreUsedUpSelectNothing) {
+  PlanOptions options;
+  options.limits = Limits{.output_bytes = 1000};
+  const std::string letters(800, 'a');
+  const auto derived = [&](int count) {
+    const std::string derives = many_texts(count, [&](int i) {
+      return "\"d" + std::to_string(i) + "\": \"'" + letters + "' ~ 'b'\"";
+    });
+    return outcome(wanted_or(R"("'a' ~ 'b' == 'ab'")", R"("derive": {)" + derives + "},"),
+                   request(), {}, options);
+  };
+  EXPECT_EQ(derived(30), "good pass_0");
+  EXPECT_EQ(derived(45), "good pass_0");
+  const auto judged = [&](int count, const char* variant) {
+    const std::string clauses = many_texts(count, [&](int i) {
+      return "\"'" + letters + "' ~ attrs.m != '" + std::to_string(i) + "'\"";
+    });
+    Request call = request();
+    call.variant = variant;
+    return outcome(wanted_or(clauses), call, {}, options).substr(0, 12);
+  };
+  EXPECT_EQ(judged(30, ""), "good pass_0");
+  EXPECT_EQ(judged(45, ""), "limit/output");
+  EXPECT_EQ(judged(45, "good"), "limit/output");
+}
+
+// Reasons cost a plan nothing, and an explanation selects what a plan does.
+TEST(FormatRules, AnExplanationSelectsWhatAPlanDoes) {
+  PlanOptions options;
+  options.limits = Limits{.steps = 300'000};
+  const std::string pass =
+      R"("passes": [{"shader": "s.wgsl.jinja", "bindings": ["x", "y"], "dispatch": {"x": 1}}]})";
+  const std::string refused = many_texts(130, [&](int i) {
+    return R"({"id": "v)" + std::to_string(i) + R"(", "priority": )" + std::to_string(1000 - i) +
+           R"(, "when": ["fill(1, 4000)|length + attrs.m == )" + std::to_string(i) + R"("], )" +
+           pass;
+  });
+  const auto package = make_package(
+      manifest(refused + R"(, {"id": "good", "priority": 0, "when": ["attrs.m == 0"], )" + pass));
+  const auto made = plan(*package, request(), DeviceCaps::defaults(), options);
+  ASSERT_TRUE(made) << made.error().to_string();
+  EXPECT_EQ(made->variant, "good");
+  EXPECT_EQ(explain(*package, request(), DeviceCaps::defaults(), options).selected, "good");
+}
+
+// A text that is known already costs what it cost when it was made.
+TEST(FormatRules, ALimitDoesNotDependOnWhatWasPlannedBefore) {
+  PlanOptions options;
+  options.limits = Limits{.steps = 300'000};
+  const auto package = make_package(
+      manifest(R"({"id": "v", "passes": [{"repeat": {"count": "attrs.m", "index": "i"}, "passes": [
+        {"shader": "s.wgsl.jinja", "derive": {"k": "repeat.i"}, "bindings": ["x", "y"],
+         "dispatch": {"x": 1}}]}]})"),
+      {{"s.wgsl.jinja", "{{ k }}{% for i in range(20000) %}{% endfor %}"}});
+  const Planner planner(package, DeviceCaps::defaults(), options);
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto made = planner.plan(request({4}, 1000));
+    ASSERT_FALSE(made) << turn;
+    EXPECT_EQ(made.error().code, "limit/steps") << turn;
+    EXPECT_TRUE(planner.plan(request({4}, 2))) << turn;
+  }
 }
 
 }  // namespace

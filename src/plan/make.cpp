@@ -120,7 +120,8 @@ class Maker {
   Result<PassState> prepare(const PassInstance& instance, DeriveLevel& level) {
     const std::size_t bindings = instance.pass->bindings.size();
     const std::size_t known = variant_.intermediates.size() + context_.index.ports.size();
-    WGK_TRY(spend(context_.limits, 1 + bindings * (4 + (known + bindings) / 16)));
+    const std::size_t templates = context_.index.package->templates.size();
+    WGK_TRY(spend(context_.limits, 1 + templates / 64 + bindings * (4 + (known + bindings) / 16)));
     level.scope().lend("repeat", instance.repeat);
     WGK_TRY(level.evaluate(instance.pass->derive, context_.limits));
     PassState state;
@@ -128,9 +129,10 @@ class Maker {
                resolve_bindings(context_.index, variant_, *instance.pass, context_.bound, level));
     WGK_ASSIGN(const std::string declarations, resource_declarations(state.bindings));
     WGK_ASSIGN(const auto source, context_.index.package->find_template(instance.pass->shader));
+    bool cached = false;
     WGK_ASSIGN(state.rendered, render(*source, level.scope(), declarations, context_.device.device,
-                                      context_.limits, context_.cache));
-    WGK_TRY(count_text(*state.rendered->wgsl));
+                                      context_.limits, context_.cache, cached));
+    WGK_TRY(count_text(*state.rendered, cached));
     return state;
   }
 
@@ -160,10 +162,15 @@ class Maker {
   }
 
  private:
-  // Bounds all texts of a plan together.
-  Status count_text(const std::string& text) {
-    if (!texts_.insert(&text).second) return {};
-    text_bytes_ += text.size();
+  // Bounds all texts of a plan together. A text that was made for another plan costs what it cost
+  // there: a plan never depends on what was planned before.
+  Status count_text(const Rendered& rendered, bool known) {
+    if (!texts_.insert(rendered.wgsl.get()).second) return {};
+    if (expr::Allowance* shared = context_.limits.shared; known && shared != nullptr) {
+      const bool steps = shared->spend(rendered.steps);
+      if (!shared->spend_text(rendered.text_bytes) || !steps) return used_up(context_.limits);
+    }
+    text_bytes_ += rendered.wgsl->size();
     if (text_bytes_ <= kTextsOfAPlan * context_.limits.max_output) return {};
     return failure("limit/output", "the texts of variant " + quoted(variant_.id) +
                                        " are longer than " +
@@ -359,8 +366,10 @@ class Maker {
 }  // namespace
 
 std::unexpected<Error> used_up(const expr::Limits& limits) {
-  return failure("limit/steps", "planning took more than " + std::to_string(limits.shared->most) +
-                                    " steps for all passes together");
+  if (limits.shared->steps == 0)
+    return failure("limit/steps", "planning took more than " + std::to_string(limits.shared->most) +
+                                      " steps for all passes together");
+  return failure("limit/output", "the texts that planning made on the way are too long together");
 }
 
 SizeLimits::SizeLimits(const DeviceCaps& caps)

@@ -32,7 +32,7 @@ struct MakeContext {
   std::size_t most_passes;  // instances of one plan
 };
 
-// "limit/steps" of a plan as a whole.
+// "limit/steps" or "limit/output" of a plan as a whole.
 std::unexpected<Error> used_up(const expr::Limits& limits);
 
 Result<Plan> make(const MakeContext& context, const package::Variant& variant);

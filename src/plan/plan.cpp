@@ -13,13 +13,16 @@ namespace planning {
 Result<Plan> plan_on(const Site& site, const Request& request) {
   const Session session(site, request);
   if (!session.violations().empty()) return std::unexpected(merged(session.violations()));
-  WGK_ASSIGN(const package::Variant* variant, session.choose(nullptr));
+  WGK_ASSIGN(const package::Variant* variant, session.choose());
   return session.make(*variant);
 }
 
 Explanation explain_on(const Site& site, const Request& request) {
   Explanation explanation;
   const Session session(site, request);
+  Result<const package::Variant*> chosen = nullptr;
+  if (session.violations().empty()) chosen = session.choose();
+  session.renew_allowance();
   const Selection selection = session.judge_all(true, true);
   const auto& variants = site.index.manifest().variants;
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -32,7 +35,6 @@ Explanation explain_on(const Site& site, const Request& request) {
     explanation.error = merged(session.violations());
     return explanation;
   }
-  const auto chosen = session.choose(&selection);
   if (!chosen) {
     explanation.error = chosen.error();
     return explanation;

@@ -21,7 +21,8 @@ namespace wgk::planning {
 struct Rendered {
   std::shared_ptr<const std::string> wgsl;
   Digest128 digest;
-  std::vector<std::string> features;  // that its enable directives ask for
+  std::vector<std::string> features;      // that its enable directives ask for
+  std::size_t steps = 0, text_bytes = 0;  // what making it took of an allowance
 };
 
 // A text that identifies the values (Template::look_up) behind `names`: equal keys, equal
@@ -55,10 +56,9 @@ class RenderCache {
 };
 
 // Renders `source` with `declarations` as env.wgsl.resourceDeclarations over the pass scope.
-Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
-                                               const expr::Scope& pass,
-                                               std::string_view declarations,
-                                               const expr::Value& device,
-                                               const expr::Limits& limits, RenderCache& cache);
+// `known`: the text was in the cache, and making it took nothing of this allowance.
+Result<std::shared_ptr<const Rendered>> render(
+    const jinja::Template& source, const expr::Scope& pass, std::string_view declarations,
+    const expr::Value& device, const expr::Limits& limits, RenderCache& cache, bool& known);
 
 }  // namespace wgk::planning

@@ -207,12 +207,12 @@ ClauseValues::Outcome ClauseValues::operator[](std::size_t clause) {
 }
 
 std::string ClauseValues::failure_of(std::size_t clause) const {
-  const auto value = index_.clauses[clause]->evaluate(scope_, limits_);
+  const auto value = index_.clauses[clause]->evaluate(scope_, reason_limits_);
   return value ? std::string() : value.error().message;
 }
 
 std::string ClauseValues::why_not_true(std::size_t clause) const {
-  return index_.clauses[clause]->explain_not_true(scope_, limits_);
+  return index_.clauses[clause]->explain_not_true(scope_, reason_limits_);
 }
 
 std::string_view text(Verdict verdict) {

@@ -42,8 +42,12 @@ class ClauseValues {
 
   // `known` has what is certain before, one for each clause, or nothing.
   ClauseValues(const PackageIndex& index, const expr::Scope& scope, const expr::Limits& limits,
-               const std::vector<Outcome>& known)
-      : index_(index), scope_(scope), limits_(limits), known_(known) {
+               const expr::Limits& reason_limits, const std::vector<Outcome>& known)
+      : index_(index),
+        scope_(scope),
+        limits_(limits),
+        reason_limits_(reason_limits),
+        known_(known) {
     known_.resize(index.clauses.size());
   }
 
@@ -57,6 +61,7 @@ class ClauseValues {
   const PackageIndex& index_;
   const expr::Scope& scope_;
   const expr::Limits& limits_;
+  const expr::Limits& reason_limits_;  // reasons take nothing from what is judged after them
   std::vector<Outcome> known_;
 };
 

@@ -50,12 +50,12 @@ void Site::find_fixed() {
     if (value->if_array() == nullptr && value->if_object() == nullptr)
       fixed_derives[i] = std::move(*value);
   }
-  ClauseValues clauses(index, level.scope(), within, {});
+  ClauseValues clauses(index, level.scope(), within, within, {});
   fixed_clauses.resize(index.clauses.size());
   for (std::size_t i = 0; i < fixed_clauses.size(); ++i) {
     if (!index.fixed_clauses[i]) continue;
     const ClauseValues::Outcome outcome = clauses[i];
-    if (allowance.steps == 0) break;  // the rest is not an error, but not known
+    if (allowance.used_up()) break;  // the rest is not an error, but not known
     fixed_clauses[i] = outcome;
   }
 }
@@ -63,12 +63,14 @@ void Site::find_fixed() {
 Session::Session(const Site& site, const Request& request)
     : site_(site),
       allowance_(allowance_of(site.limits)),
+      reason_allowance_(allowance_),
       limits_(sharing(site.limits, allowance_)),
+      reason_limits_(sharing(site.limits, reason_allowance_)),
       checked_(check(site.index, request)),
       scope_(site.index, checked_.bound),
       level_(scope_.scope(), nullptr, site.index.uses_derive_object),
       clauses_(
-          site.index, level_.scope(), limits_,
+          site.index, level_.scope(), limits_, reason_limits_,
           request.tunables.empty() ? site.fixed_clauses : std::vector<ClauseValues::Outcome>()) {
   append(std::move(checked_.violations));
   append(check_host_data(site.index, checked_.bound));
@@ -120,21 +122,26 @@ Selection Session::judge_all(bool all, bool reasons) const {
   return select(select_context(), all, reasons);
 }
 
-Result<const package::Variant*> Session::choose(const Selection* selection) const {
+Result<const package::Variant*> Session::choose() const {
   const auto& variants = site_.index.manifest().variants;
   if (const package::Variant* forced = checked_.bound.forced) {
     const Decision decision =
         judge(select_context(), static_cast<std::size_t>(forced - variants.data()));
+    if (allowance_.used_up()) return used_up(limits_);
     if (decision.verdict == Verdict::kEligible || decision.verdict == Verdict::kDemoted)
       return forced;
     return failure("request/variant",
                    "variant " + quoted(forced->id) + " does not fit: " + decision.reason);
   }
-  const Selection own = selection == nullptr ? judge_all(false, false) : Selection{};
-  const Selection& judged = selection == nullptr ? own : *selection;
-  if (judged.selected) return &variants[*judged.selected];
-  if (allowance_.steps == 0) return used_up(limits_);
+  const Selection selection = judge_all(false, false);
+  // A clause that could not be paid for counts as failed: nothing may follow from that.
+  if (allowance_.used_up()) return used_up(limits_);
+  if (selection.selected) return &variants[*selection.selected];
   return std::unexpected(no_variant(site_.index, judge_all(true, true)));
+}
+
+void Session::renew_allowance() const {
+  allowance_ = reason_allowance_ = allowance_of(site_.limits);
 }
 
 Result<Plan> Session::make(const package::Variant& variant) const {

@@ -66,9 +66,10 @@ class Session {
 
   // Judges variants; `all` and `reasons` as in select().
   Selection judge_all(bool all, bool reasons) const;
-  // The variant to use, the forced one if there is one, or why there is none. `selection` is a full
-  // one, or null: judged here as far as needed.
-  Result<const package::Variant*> choose(const Selection* selection) const;
+  // The variant to use, the forced one if there is one, or why there is none.
+  Result<const package::Variant*> choose() const;
+  // As at the beginning, for an explanation, which judges more than a plan.
+  void renew_allowance() const;
   Result<Plan> make(const package::Variant& variant) const;
   // An expression of somebody else's (benchmark cases) in the scope of the manifest's derives.
   Result<expr::Value> evaluate(const expr::Rule& rule) const {
@@ -81,8 +82,9 @@ class Session {
   void append(std::vector<Error> errors);
 
   const Site& site_;
-  mutable expr::Allowance allowance_;  // of this call; a session belongs to one thread
-  const expr::Limits limits_;          // with that allowance
+  // Of this call; a session belongs to one thread.
+  mutable expr::Allowance allowance_, reason_allowance_;
+  const expr::Limits limits_, reason_limits_;  // with those allowances
   Checked checked_;
   std::vector<Error> violations_;
   std::vector<std::string> notes_;
