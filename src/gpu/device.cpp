@@ -19,6 +19,7 @@ struct Device::Signals {
   mutable std::mutex mutex;
   std::atomic<bool> lost = false;
   std::atomic<bool> has_errors = false;
+  std::atomic<bool> dropped = false;  // an error for which there was no host memory
   std::string reason;
   std::vector<Error> errors;
 
@@ -83,16 +84,23 @@ void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView
 }
 
 std::size_t load_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size,
-                      std::uint8_t* value, void* cache, void*) {
-  return static_cast<BlobCache*>(cache)->load(
-      std::as_bytes(std::span(key, key_size)),
-      std::as_writable_bytes(std::span(value, value == nullptr ? 0 : value_size)));
+                      std::uint8_t* value, void* cache, void*) noexcept {
+  try {
+    return static_cast<BlobCache*>(cache)->load(
+        std::as_bytes(std::span(key, key_size)),
+        std::as_writable_bytes(std::span(value, value == nullptr ? 0 : value_size)));
+  } catch (...) {
+    return 0;  // as if it were not there
+  }
 }
 
 void store_blob(std::size_t key_size, const std::uint8_t* key, std::size_t value_size,
-                const std::uint8_t* value, void* cache, void*) {
-  static_cast<BlobCache*>(cache)->store(std::as_bytes(std::span(key, key_size)),
-                                        std::as_bytes(std::span(value, value_size)));
+                const std::uint8_t* value, void* cache, void*) noexcept {
+  try {
+    static_cast<BlobCache*>(cache)->store(std::as_bytes(std::span(key, key_size)),
+                                          std::as_bytes(std::span(value, value_size)));
+  } catch (...) {  // not kept: the next process compiles it again
+  }
 }
 
 }  // namespace
@@ -102,7 +110,9 @@ void Device::Signals::add(WGPUErrorType type, WGPUStringView message) noexcept {
     const std::lock_guard one(mutex);
     if (errors.size() < 16) errors.push_back(error_of(type, text(message), "device/validation"));
     has_errors.store(true);
-  } catch (const std::bad_alloc&) {  // nobody can be told, and nothing may go through WebGPU
+  } catch (...) {  // nothing may go through WebGPU; what ran is not to pass for good
+    dropped.store(true);
+    has_errors.store(true);
   }
 }
 
@@ -342,7 +352,11 @@ Status Device::take_uncaptured() const {
   if (!signals_->has_errors.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(signals_->mutex);
   signals_->has_errors.store(false);
-  if (signals_->errors.empty()) return {};
+  const bool dropped = signals_->dropped.exchange(false);
+  if (signals_->errors.empty()) {
+    if (!dropped) return {};
+    return failure("limit/host-memory", "no host memory for an error of the device");
+  }
   Error first = std::move(signals_->errors.front());
   for (std::size_t i = 1; i < signals_->errors.size(); ++i)
     first.others.push_back(std::move(signals_->errors[i]));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "gpu/test_support.h"
 
 namespace wgk::gpu {
@@ -12,6 +14,17 @@ using testing::contains;
 using testing::has;
 
 class DeviceTests : public testing::DeviceTest {};
+
+TEST(LogTests, HearsASinkThatThrewAgain) {
+  int heard = 0;
+  const Log log([&](LogLevel, std::string_view) {
+    ++heard;
+    throw std::runtime_error("the caller's own");
+  });
+  log.write(LogLevel::kInfo, "one");
+  log.write(LogLevel::kInfo, "two");
+  EXPECT_EQ(heard, 2);
+}
 
 std::shared_ptr<const Log> quiet() { return std::make_shared<const Log>(); }
 

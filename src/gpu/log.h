@@ -20,29 +20,40 @@ class Log {
   // Whether anybody listens: texts are only made if so.
   bool on() const { return static_cast<bool>(sink_); }
   // One message at a time and no lock around the sink: what others write meanwhile is passed on by
-  // the thread that is in it. What a sink does with its own runtime is not logged.
-  void write(LogLevel level, std::string_view message) const {
+  // the thread that is in it. What a sink does with its own runtime is not logged. Called inside
+  // WebGPU's callbacks: what a sink throws, or host memory has no room for, is dropped.
+  void write(LogLevel level, std::string_view message) const noexcept {
     if (!sink_) return;
     std::unique_lock lock(mutex_);
     if (writer_ == std::this_thread::get_id()) return;
     if (writer_ != std::thread::id()) {
-      waiting_.emplace_back(level, message);
+      try {
+        waiting_.emplace_back(level, message);
+      } catch (...) {
+      }
       return;
     }
     writer_ = std::this_thread::get_id();
     lock.unlock();
-    sink_(level, message);
+    pass_on(level, message);
     lock.lock();
     while (!waiting_.empty()) {
       const auto messages = std::exchange(waiting_, {});
       lock.unlock();
-      for (const auto& [kind, text] : messages) sink_(kind, text);
+      for (const auto& [kind, text] : messages) pass_on(kind, text);
       lock.lock();
     }
     writer_ = std::thread::id();
   }
 
  private:
+  void pass_on(LogLevel level, std::string_view message) const noexcept {
+    try {
+      sink_(level, message);
+    } catch (...) {
+    }
+  }
+
   LogSink sink_;
   mutable std::mutex mutex_;
   mutable std::thread::id writer_;  // who is in the sink

@@ -298,7 +298,7 @@ void Pipelines::publish(const std::shared_ptr<Entry>& entry, Result<PipelineRef>
 void Pipelines::tell(Entry& entry) {
   if (!device_->log().on()) return;
   std::unique_lock lock(entry.mutex, std::try_to_lock);
-  if (!lock || entry.said.empty()) return;
+  if (!lock || !entry.result || entry.said.empty()) return;
   const std::string said = std::exchange(entry.said, {});
   const LogLevel level = *entry.result ? LogLevel::kInfo : LogLevel::kError;
   lock.unlock();

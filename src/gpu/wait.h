@@ -52,7 +52,8 @@ class Pending {
   Pending() : place_(std::make_shared<Place>()) {}
   R& get() { return place_->reply; }
   R* operator->() { return &place_->reply; }
-  // For the call that makes the future, as the callback's first user data.
+  // For the call that makes the future, as the callback's first user data. Not after abandon(): the
+  // place may still be the earlier call's where there was no host memory for another.
   void* user() {
     place_->self = place_;
     return place_.get();
