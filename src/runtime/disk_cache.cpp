@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "wgkcache1\n";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{64} << 20;
+constexpr std::size_t kKeyDigits = 32;
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -97,7 +98,7 @@ std::optional<PlanPass> parse_pass(std::string_view text) {
   const std::string* label = member("label");
   const std::string* key = member("key");
   if (wgsl == nullptr || entry == nullptr || layout == nullptr || label == nullptr ||
-      key == nullptr || key->size() != 32) {
+      key == nullptr || key->size() != kKeyDigits) {
     return std::nullopt;
   }
   PlanPass pass;
@@ -252,15 +253,20 @@ void DiskCache::remember(const PlanPass& pass) {
   {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(known_texts_, pass.key) != known_texts_.end()) return;
-    known_texts_.push_back(pass.key);
   }
-  if (touch(file)) return;
+  if (!touch(file) && !write_text(file, key, pass)) return;
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(known_texts_, pass.key) == known_texts_.end())
+    known_texts_.push_back(pass.key);
+}
+
+bool DiskCache::write_text(const fs::path& file, const std::string& key, const PlanPass& pass) {
   const Json json = Json::object({{"key", key},
                                   {"label", pass.label},
                                   {"entryPoint", pass.entry_point},
                                   {"layout", layout_text(pass)},
                                   {"wgsl", *pass.wgsl}});
-  static_cast<void>(write_entry(file, key, json::write(json)));
+  return write_entry(file, key, json::write(json));
 }
 
 std::vector<PlanPass> DiskCache::remembered() const {
@@ -270,8 +276,13 @@ std::vector<PlanPass> DiskCache::remembered() const {
   std::vector<PlanPass> passes;
   for (const CacheFile& file : files) {
     const std::string text = read_entry(file.path, file.path.filename().string());
-    if (text.empty()) continue;
-    if (auto pass = parse_pass(text)) passes.push_back(std::move(*pass));
+    if (auto pass = parse_pass(text)) {
+      passes.push_back(std::move(*pass));
+    } else if (usable_ && file.path.filename().string().size() == kKeyDigits) {
+      // Damaged: it would never be written anew. Longer names are being written.
+      std::error_code error;
+      fs::remove(file.path, error);
+    }
   }
   return passes;
 }

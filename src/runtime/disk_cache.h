@@ -47,6 +47,7 @@ class DiskCache : public gpu::BlobCache {
  private:
   std::string read_entry(const std::filesystem::path& file, std::string_view key) const;
   bool write_entry(const std::filesystem::path& file, std::string_view key, std::string_view value);
+  bool write_text(const std::filesystem::path& file, const std::string& key, const PlanPass& pass);
   void count_files();
   bool make_room(std::uint64_t size);
 

@@ -319,6 +319,19 @@ TEST_F(DiskCaches, AtTheCapWhatWasNotUsedForLongestGoes) {
   EXPECT_TRUE(has(cache, 59));
 }
 
+TEST_F(DiskCaches, ADamagedTextGoesAndIsWrittenAnew) {
+  PlanPass text;
+  text.wgsl = std::make_shared<const std::string>("// a text");
+  DiskCache(folder_, {}).remember(text);
+  const fs::path file = files("texts").at(0);
+  std::ofstream(file) << "damaged";
+  DiskCache cache(folder_, {});
+  EXPECT_TRUE(cache.remembered().empty());
+  EXPECT_TRUE(files("texts").empty());
+  cache.remember(text);
+  EXPECT_EQ(cache.remembered().size(), 1);
+}
+
 TEST_F(DiskCaches, LeaveACallersFolderAsItIs) {
   const fs::perms shared = fs::perms::owner_all | fs::perms::group_all | fs::perms::others_all |
                            fs::perms::sticky_bit | fs::perms::set_gid;

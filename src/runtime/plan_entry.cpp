@@ -90,15 +90,22 @@ Status PlanEntry::build(std::optional<std::chrono::nanoseconds> timeout) {
   auto pipelines = pending->get(timeout);
   if (!pipelines && gpu::not_ready(pipelines.error()))
     return std::unexpected(std::move(pipelines.error()));
-  const std::lock_guard lock(mutex_);
-  pending_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    pending_.reset();
+  }
   if (!pipelines) return std::unexpected(std::move(pipelines.error()));
   remember();
   return {};
 }
 
+// Writes files: without the lock.
 void PlanEntry::remember() {
-  if (!session_->cache || std::exchange(remembered_, true)) return;
+  if (!session_->cache) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(remembered_, true)) return;
+  }
   for (const PlanPass& pass : plan_->passes) session_->cache->remember(pass);
 }
 
@@ -119,12 +126,14 @@ Result<std::shared_ptr<const gpu::Prepared>> PlanEntry::finish(
     if (prepared_) return prepared_;
   }
   auto prepared = gpu::Prepared::make(session_->context, plan_);
-  const std::lock_guard lock(mutex_);
-  pending_.reset();
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  prepared_ = std::move(*prepared);
+  {
+    const std::lock_guard lock(mutex_);
+    pending_.reset();
+    if (!prepared) return std::unexpected(std::move(prepared.error()));
+    prepared_ = *prepared;
+  }
   remember();
-  return prepared_;
+  return std::move(*prepared);
 }
 
 Result<PlanEntry::Placed> PlanEntry::place_new(const std::shared_ptr<const gpu::Prepared>& prepared,
@@ -205,6 +214,7 @@ void PlanEntry::drop(bool stale_only) {
   std::shared_ptr<const gpu::Prepared> prepared;
   {
     const std::lock_guard lock(mutex_);
+    remembered_ = false;
     if (prepared_.use_count() == 1) {
       prepared = std::move(prepared_);
     } else {
