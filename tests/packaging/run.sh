@@ -80,6 +80,12 @@ if grep -nE '\bwgpu[A-Z][A-Za-z]*\(' "$repo"/src/{gpu,runtime,capi}/*.{h,cpp} | 
   echo "only procs.cpp may name WebGPU functions" && exit 1
 fi
 
+# abidiff does not see the values of enums without a name.
+step "the values of constants against the baseline"
+constants() { grep -o 'WGK_[A-Z0-9_]* = [0-9-]*' "$repo/include/wgk.h"; }
+if [ "${2:-}" = --rebaseline ]; then constants >"$here/constants.txt"; fi
+diff "$here/constants.txt" <(constants) || { echo "constants never change; added ones belong into the baseline (--rebaseline)" && exit 1; }
+
 step "ABI against the baseline"
 baseline=$here/wgkernels.abi
 dump() {
