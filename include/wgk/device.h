@@ -17,9 +17,9 @@ enum class Mode : std::uint8_t { kSafe, kTrusted };
 std::string_view name(Mode mode);  // "safe" or "trusted"
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
-// Gets what happens inside: device creation, shader compilation, timing, the WebGPU library's own
-// messages. Called from any thread that uses the runtime, one call at a time, no lock held: what
-// it does with the runtime itself is not logged. Nothing is ever printed.
+// Gets what happens inside, one call at a time from any thread; what it throws is dropped, what it
+// does with the runtime not logged. No lock is held, but in the WebGPU library's own messages what
+// is being compiled: there it must not ask for that, nor wait for a thread that does.
 using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 
 // One way to reach one GPU.
