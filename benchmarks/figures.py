@@ -107,7 +107,7 @@ def beside_floors(report, sums):
 
 
 def in_two(floor):
-    """Whether a floor is the fastest of the ways in which two dispatches can move a case's streams."""
+    """Whether a floor is the fastest of the tried ways in which two dispatches can move a case's streams."""
     return " + " in floor["variant"]
 
 

@@ -417,7 +417,7 @@ def goals_section(machine):
         yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
                "Below the floor: a kernel that only reads and writes these tensors, and moves no more than the case must, took at least 1 % longer than the goal, and ours does not beat it (by more than 1 %). "
                "Below the floor with a sum: so did the best of the tried kernels that also sum up once a workgroup before their last write, which bounds a norm with a workgroup a row and nothing "
-               "else. Below the floor in two dispatches: so did the fastest of the ways in which two dispatches can move these tensors, which bounds what needs two. \"Moves more\": that floor reads "
+               "else. Below the floor in two dispatches: so did the fastest of the tried ways in which two dispatches can move these tensors, which bounds what needs two and moves them so. \"Moves more\": that floor reads "
                "everything twice, so it decides nothing.\n")
         yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
         yield from rows

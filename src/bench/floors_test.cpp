@@ -58,7 +58,7 @@ TEST(Floors, StreamsAreTheLargeTensors) {
   EXPECT_FALSE(streams_of(plan, 3 * 4096).own);
 }
 
-// Whatever two dispatches do with these streams, it is one of these.
+// The tried ways in which two dispatches can move these streams.
 TEST(Floors, TwoDispatchesReadAgainOrKeepOrReadAhead) {
   const Plan plan = row_norm({0, 1, 4}, {0, 1, 2, 3, 4});
   const auto forms = two_steps(plan, streams_of(plan, 5 * 4096));
