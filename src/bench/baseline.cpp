@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <format>
+#include <string_view>
 #include <utility>
 
 namespace wgk::bench {
@@ -37,7 +40,7 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
   for (const Measurement& old : baseline.measurements) {
     SlowDown candidate{.name = old.full_name(), .ratios = {}};
     const double before = copied_bytes(old, baseline.context);
-    bool always_slower = before > 0;
+    bool beyond = before > 0, steady = true;
     std::string error;
     for (const Report& now : repeats) {
       const Measurement* m = find(now, old);
@@ -47,16 +50,19 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
         continue;
       }
       candidate.ratios.push_back(copied_bytes(*m, now.context) / before);
-      // Low clocks slow what computes, and copying hardly at all.
-      always_slower = always_slower && m->clock_held && candidate.ratios.back() > 1 + tolerance;
+      beyond = beyond && candidate.ratios.back() > 1 + tolerance;
+      // Low clocks slow what computes, and copying hardly at all: slow is not slower then.
+      steady = steady && m->clock_held;
     }
     if (!error.empty()) {
       result.failed.push_back(candidate.name + ": " + error);
     } else if (candidate.ratios.size() != repeats.size() || repeats.empty()) {
       result.missing.push_back(candidate.name);
+    } else if (beyond && !steady) {
+      result.unsteady.push_back(candidate.name);
     } else {
       ++result.compared;
-      if (always_slower) result.slower.push_back(std::move(candidate));
+      if (beyond) result.slower.push_back(std::move(candidate));
     }
   }
   if (!repeats.empty()) {
@@ -65,6 +71,53 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
     }
   }
   return result;
+}
+
+CheckResult confirmed(CheckResult first, CheckResult again) {
+  first.compared -= first.slower.size();
+  first.compared += again.compared;
+  first.slower = std::move(again.slower);
+  first.failed.append_range(std::move(again.failed));
+  first.missing.append_range(std::move(again.missing));
+  first.unsteady.append_range(std::move(again.unsteady));
+  return first;
+}
+
+std::string to_text(const CheckResult& result) {
+  std::string text;
+  for (const SlowDown& slow : result.slower) {
+    text += "slower: " + slow.name + "  ";
+    for (const double ratio : slow.ratios) text += std::format(" {:.2f}", ratio);
+    text += " times the baseline\n";
+  }
+  const auto list = [&](std::string_view what, const std::vector<std::string>& names) {
+    for (const std::string& name : names) text += std::format("{}: {}\n", what, name);
+  };
+  list("not timed", result.failed);
+  list("missing", result.missing);
+  list("unsteady clocks, undecided", result.unsteady);
+  list("not in the baseline", result.unknown);
+  return text + std::format("{} cases compared, {} slower, {} not timed, {} missing, {} unsteady\n",
+                            result.compared, result.slower.size(), result.failed.size(),
+                            result.missing.size(), result.unsteady.size());
+}
+
+Json to_json(const CheckResult& result) {
+  const auto names = [](const std::vector<std::string>& list) {
+    return Json::Array(list.begin(), list.end());
+  };
+  Json::Array slower;
+  for (const SlowDown& slow : result.slower) {
+    slower.push_back(Json::object(
+        {{"name", slow.name}, {"ratios", Json::Array(slow.ratios.begin(), slow.ratios.end())}}));
+  }
+  return Json::object({{"passes", result.passes()},
+                       {"compared", static_cast<std::int64_t>(result.compared)},
+                       {"slower", std::move(slower)},
+                       {"not_timed", names(result.failed)},
+                       {"missing", names(result.missing)},
+                       {"unsteady", names(result.unsteady)},
+                       {"unknown", names(result.unknown)}});
 }
 
 Report make_baseline(const std::vector<Report>& repeats, const Report& old) {
@@ -86,8 +139,11 @@ Report make_baseline(const std::vector<Report>& repeats, const Report& old) {
       if (m != nullptr && m->error.empty() && m->clock_held)
         costs.emplace_back(copied_bytes(*m, report.context), m);
     }
-    if (costs.empty()) continue;
-    baseline.measurements.push_back(*std::ranges::max(costs).second);
+    if (!costs.empty()) {
+      baseline.measurements.push_back(*std::ranges::max(costs).second);
+    } else if (const Measurement* kept = find(old, first); kept != nullptr) {
+      baseline.measurements.push_back(*kept);
+    }
   }
   return baseline;
 }

@@ -23,23 +23,32 @@ struct SlowDown {
 
 struct CheckResult {
   std::size_t compared = 0;
-  std::vector<SlowDown> slower;      // every repeat beyond the tolerance
-  std::vector<std::string> failed;   // not timed now, with the reason
-  std::vector<std::string> missing;  // in the baseline, not measured now
-  std::vector<std::string> unknown;  // measured now, not in the baseline
+  std::vector<SlowDown> slower;       // every repeat beyond the tolerance
+  std::vector<std::string> failed;    // not timed now, with the reason
+  std::vector<std::string> missing;   // in the baseline, not measured now
+  std::vector<std::string> unknown;   // measured now, not in the baseline
+  std::vector<std::string> unsteady;  // undecided: as slower, but not all with steady clocks
 
   bool passes() const { return slower.empty() && failed.empty() && missing.empty(); }
 };
 
 // A case fails only when all `repeats` (interleaved runs of the same cases) agree that it costs
-// more than 1 + `tolerance` times the baseline, in each with steady clocks. Cases are compared by
-// package, name and data: the variant that is chosen may change.
+// more than 1 + `tolerance` times the baseline. Where they agree, but clocks fell in some, it is
+// `unsteady`, not compared. Cases are compared by package, name and data: the variant that is
+// chosen may change.
 CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
                           double tolerance = 0.10);
 
+// The result when what looked slower was measured once more, with the result `again`.
+CheckResult confirmed(CheckResult first, CheckResult again);
+
+// "N cases compared, ..." after a line for each case that is not well.
+std::string to_text(const CheckResult& result);
+Json to_json(const CheckResult& result);
+
 // A baseline of repeats: of each case the repeat that cost most, so that what varies from run to
 // run is no slow-down, of those with steady clocks; `old` measurements of cases that were not
-// measured now are kept.
+// measured now, or in no repeat with steady clocks, are kept.
 Report make_baseline(const std::vector<Report>& repeats, const Report& old);
 
 // File name of the baseline of a device kind: "nvidia-h200.json", "llvmpipe-llvm-21.json"; from the

@@ -54,6 +54,41 @@ TEST(Baseline, UnsteadyClocksProveNothing) {
   EXPECT_DOUBLE_EQ(made.measurements[0].seconds.median, 1.1);
 }
 
+TEST(Baseline, WhatUnsteadyClocksLeaveUndecidedIsNamed) {
+  const Report baseline = run(100, 1.0);
+  Report unsteady = run(100, 2.0);
+  unsteady.measurements.front().clock_held = false;
+  const CheckResult result = check_against(baseline, {run(100, 1.5), unsteady, run(100, 1.5)});
+  EXPECT_EQ(result.compared, 0u);
+  EXPECT_EQ(result.unsteady, std::vector<std::string>{"a.B/case/v/cold"});
+  EXPECT_EQ(to_text(result),
+            "unsteady clocks, undecided: a.B/case/v/cold\n"
+            "0 cases compared, 0 slower, 0 not timed, 0 missing, 1 unsteady\n");
+  const Json json = to_json(result);
+  EXPECT_EQ(json.find("unsteady")->if_array()->size(), 1u);
+  EXPECT_TRUE(*json.find("passes")->if_bool());
+  // A steady round within the tolerance decides.
+  const CheckResult decided = check_against(baseline, {run(100, 1.0), unsteady, unsteady});
+  EXPECT_EQ(decided.compared, 1u);
+  EXPECT_TRUE(decided.unsteady.empty());
+}
+
+TEST(Baseline, ASecondLookDecidesWhatLookedSlower) {
+  const Report baseline = run(100, 1.0);
+  Report unsteady = run(100, 2.0);
+  unsteady.measurements.front().clock_held = false;
+  const CheckResult first = check_against(baseline, {run(100, 1.5)});
+  EXPECT_EQ(confirmed(first, check_against(baseline, {run(100, 1.5)})).slower.size(), 1u);
+  EXPECT_EQ(confirmed(first, check_against(baseline, {run(100, 1.0)})).compared, 1u);
+  const CheckResult undecided = confirmed(first, check_against(baseline, {unsteady}));
+  EXPECT_TRUE(undecided.slower.empty());
+  EXPECT_EQ(undecided.compared, 0u);
+  EXPECT_EQ(undecided.unsteady.size(), 1u);
+  Report wrong = run(100, 1.0);
+  wrong.measurements.front().error = "bench/wrong: ...";
+  EXPECT_FALSE(confirmed(first, check_against(baseline, {wrong})).passes());
+}
+
 TEST(Baseline, ComparesTheCaseWhateverVariantIsChosen) {
   const Report baseline = run(100, 1.0);
   Report other = run(100, 1.3);
@@ -82,6 +117,17 @@ TEST(Baseline, IsMadeOfTheSlowestRepeatAndKeepsOtherCases) {
   EXPECT_DOUBLE_EQ(made.measurements[1].seconds.median, 3.0);
   EXPECT_EQ(made.context.packages.size(), 2u);
   EXPECT_EQ(made.context.packages[0].second, "new");
+}
+
+TEST(Baseline, KeepsTheOldFigureOfACaseThatWasNeverTimedWell) {
+  Report unsteady = run(100, 2.0);
+  unsteady.measurements.front().clock_held = false;
+  Report wrong = run(100, 2.0);
+  wrong.measurements.front().error = "bench/wrong: ...";
+  const Report made = make_baseline({unsteady, wrong, unsteady}, run(100, 9.0));
+  ASSERT_EQ(made.measurements.size(), 1u);
+  EXPECT_DOUBLE_EQ(made.measurements[0].seconds.median, 9.0);
+  EXPECT_TRUE(make_baseline({unsteady, wrong, unsteady}, {}).measurements.empty());
 }
 
 TEST(Baseline, SaysWhatCouldNotBeCompared) {

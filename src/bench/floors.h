@@ -34,9 +34,9 @@ struct Streams {
 // `least_bytes`: what the case must move.
 Streams streams_of(const Plan& plan, double least_bytes);
 
-// The tried ways in which two dispatches move the streams of a plan of several, of which the last one
-// needs a result of those before it: what these read is read again; or kept where they write it, if
-// they do; or all is read at first, so that it is near when it is needed.
+// The tried ways in which two dispatches move the streams of a plan of several, of which the last
+// one needs a result of those before it: what these read is read again; or kept where they write
+// it, if they do; or all is read at first, so that it is near when it is needed.
 std::vector<TwoSteps> two_steps(const Plan& plan, const Streams& streams);
 
 struct Floor {

@@ -210,23 +210,18 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
   for (const bench::Measurement& m : baseline.measurements)
     options.names.emplace_back(m.package, m.name);
   WGK_ASSIGN(const std::vector<bench::Report> again, repeat(session, flags, context, options));
-  result.slower = bench::check_against(baseline, again).slower;
-  return result;
+  return bench::confirmed(std::move(result), bench::check_against(baseline, again));
 }
 
 int run_baseline_check(const Session& session, const BenchFlags& flags) {
   const auto result = check_baseline(session, flags);
   if (!result) return session.fail(result.error());
-  for (const bench::SlowDown& slow : result->slower) {
-    std::string line = "slower: " + slow.name + "  ";
-    for (const double ratio : slow.ratios) line += std::format(" {:.2f}", ratio);
-    session.print(line + " times the baseline\n");
+  const std::string json = json::write(bench::to_json(*result), json::Style::kPretty);
+  if (!flags.json_file.empty()) {
+    if (const Status written = io::write_file(flags.json_file, json); !written)
+      return session.fail(written.error());
   }
-  for (const std::string& name : result->failed) session.print("not timed: " + name + "\n");
-  for (const std::string& name : result->missing) session.print("missing: " + name + "\n");
-  session.print(std::format("{} cases compared, {} slower, {} not timed, {} missing\n",
-                            result->compared, result->slower.size(), result->failed.size(),
-                            result->missing.size()));
+  session.print(session.json && flags.json_file.empty() ? json + "\n" : bench::to_text(*result));
   return result->passes() ? kSuccess : kCheckFailed;
 }
 

@@ -249,6 +249,9 @@ class Bench(ProgramTest):
         checks = [self.wgk("bench", self.package, "--check", "base", *self.SHORT) for _ in range(2)]
         self.assertIn(SUCCESS, [check.code for check in checks], checks[0].out)
         self.assertIn("1 cases compared", checks[0].out)
+        result = self.wgk("bench", self.package, "--check", "base", "--json", *self.SHORT).json()
+        self.assertEqual(result["compared"] + len(result["unsteady"]), 1)
+        self.assertEqual((result["missing"], result["unknown"]), ([], []))
         # The planted slow-down.
         slow = SHADER.replace("y[id.x] =", "var more = 0.0;\n    for (var i = 0u; i < 300u; i++) { more = max(more, -abs(x[(id.x + i) % 64u])); }\n    y[id.x] = more +")
         (self.build / "double.wgsl.jinja").write_text(slow)
