@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a package may cost to load and a call to plan.
+// What a package may cost to load and a call to plan; the defaults admit all that people write.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace wgk {
 
-// The defaults admit every package that people write. Raise one for a package whose bytes you
-// trust, lower one for packages of strangers. What passes a limit is an error that names it.
+// Raise one for bytes you trust, lower one for strangers'; what passes one is an error that names
+// it. All files: 8 x file_bytes (at least 16 MiB), all templates: 4 x output_bytes (1 MiB or more).
 struct Limits {
   std::size_t file_bytes = std::size_t{32} << 20;  // of one file of a package ("package/file")
   std::size_t json_bytes = std::size_t{64} << 20;  // of one JSON text ("package/json")

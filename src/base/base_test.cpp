@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -18,7 +19,9 @@
 #include "base/error_codes.h"
 #include "base/half.h"
 #include "base/number.h"
+#include "base/saturate.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "wgk/dtype.h"
 #include "wgk/error.h"
 
@@ -43,11 +46,53 @@ TEST(Error, ShowsNothingThatATerminalObeysAndNothingEndless) {
   EXPECT_EQ(forged.to_string(), "error[package/json]: the key '\\x1b[2J\\x0d\n    error[a/b]: x'");
   const Error high{"package/json", "the key '\xc3\xa4\t\x7f'"};
   EXPECT_EQ(high.to_string(), "error[package/json]: the key '\xc3\xa4\t\\x7f'");
+  const Error higher{"package/json", "the key '\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0\xc2'"};
+  EXPECT_EQ(higher.to_string(),
+            "error[package/json]: the key '\\xc2\\x80\\xc2\\x9b\\xc2\\x9f\xc2\xa0\xc2'");
   const Error endless{"package/json", "the key '" + std::string(5'000'000, 'a') + "', column 7"};
   const std::string text = endless.to_string();
   EXPECT_LT(text.size(), 40'000U);
   EXPECT_NE(text.find("bytes left out"), std::string::npos);
   EXPECT_TRUE(text.ends_with("', column 7"));
+}
+
+// Wherever the cuts fall, no character loses a byte.
+TEST(Error, LeavesOutWholeCharacters) {
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    std::string message(shift, 'a');
+    for (int i = 0; i < 20'000; ++i) message += "\xf0\x9f\x98\x80";
+    std::string text = Error{"package/json", message}.to_string();
+    const std::size_t at = text.find("... (");
+    ASSERT_NE(at, std::string::npos);
+    const std::size_t from = text.find(") ...", at) + 5;
+    EXPECT_TRUE(text.substr(0, at).ends_with("\xf0\x9f\x98\x80")) << shift;
+    EXPECT_TRUE(text.substr(from).starts_with("\xf0\x9f\x98\x80")) << shift;
+    const std::size_t kept =
+        at - std::string_view("error[package/json]: ").size() + (text.size() - from);
+    EXPECT_NE(text.find("(" + std::to_string(message.size() - kept) + " bytes"), std::string::npos);
+  }
+}
+
+TEST(Text, IsCutBetweenCharacters) {
+  EXPECT_EQ(cut_text("abc", 3), "abc");
+  EXPECT_EQ(cut_text("abcd", 3), "abc");
+  EXPECT_EQ(cut_text("", 0), "");
+  EXPECT_EQ(cut_text("\xc3\xa4", 0), "");
+  EXPECT_EQ(cut_text("\xc3\xa4", 1), "");
+  EXPECT_EQ(cut_text("\xc3\xa4", 2), "\xc3\xa4");
+  const std::string wide = "ab\xf0\x9f\x98\x80z";
+  for (const std::size_t most : {2U, 3U, 4U, 5U}) EXPECT_EQ(cut_text(wide, most), "ab") << most;
+  EXPECT_EQ(cut_text(wide, 6), "ab\xf0\x9f\x98\x80");
+  EXPECT_EQ(cut_text(std::string(100, '\x80'), 50).size(), 47U);  // no UTF-8
+}
+
+TEST(Saturated, StopsAtTheLargestValue) {
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+  EXPECT_EQ(saturated_mul(3, 16), 48U);
+  EXPECT_EQ(saturated_mul(0, 16), 0U);
+  EXPECT_EQ(saturated_mul(kMost / 16, 16), kMost - 15);
+  EXPECT_EQ(saturated_mul(kMost / 16 + 1, 16), kMost);
+  EXPECT_EQ(saturated_mul(kMost, 1), kMost);
 }
 
 TEST(Error, TableIsWellFormed) {

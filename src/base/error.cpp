@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
+
 namespace wgk {
 namespace {
 
@@ -15,22 +17,19 @@ namespace {
 std::string shown(std::string_view part) {
   constexpr std::size_t kMost = 32 * 1024;
   constexpr std::size_t kEnd = 1024;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const std::size_t left_out = part.size() <= kMost ? 0 : part.size() - kMost;
+  std::string whole;
+  if (part.size() > kMost) {
+    const std::string head = cut_text(part, kMost - kEnd);
+    // The end starts where a cut would fall too.
+    const std::size_t end = cut_text(part, part.size() - kEnd).size();
+    whole = head + "... (" + std::to_string(end - head.size()) + " bytes left out) ...";
+    part.remove_prefix(end);
+  }
+  whole += part;
   std::string text;
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    if (left_out != 0 && i == kMost - kEnd) {
-      text += "... (" + std::to_string(left_out) + " bytes left out) ...";
-      i += left_out;
-    }
-    const auto byte = static_cast<unsigned char>(part[i]);
-    if (byte == '\n') {
-      text += "\n    ";
-    } else if ((byte < ' ' && byte != '\t') || byte == 0x7f) {
-      text.append("\\x").append(1, kDigits[byte >> 4U]).append(1, kDigits[byte & 15U]);
-    } else {
-      text += part[i];
-    }
+  for (const char c : harmless_text(whole)) {
+    text += c;
+    if (c == '\n') text += "    ";
   }
   return text;
 }

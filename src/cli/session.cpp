@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "json/json.h"
 
 namespace wgk::cli {
@@ -40,11 +41,11 @@ std::string cut(const std::string& text, std::size_t width) {
   return out + "…";
 }
 
-// No line breaks or tabs inside a cell.
+// No line breaks, tabs or other control characters inside a cell.
 std::string flat(const std::string& text) {
   std::string out = text;
   std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
-  return out;
+  return harmless_text(out);
 }
 
 // Narrows the widest columns until the row fits.
@@ -86,7 +87,8 @@ void Session::print_json(const Json& value) const {
 }
 
 void Session::note(std::string_view line) const {
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  const std::string shown = harmless_text(line);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
   std::fputc('\n', stderr);
 }
 

@@ -12,6 +12,14 @@ TEST(Table, IsTabSeparatedAndWholeWhenPiped) {
   EXPECT_EQ(table.text(0), "A\tB\none two\t" + std::string(200, 'x') + "\n");
 }
 
+// Cells quote names and expressions out of packages of strangers.
+TEST(Table, ShowsNothingThatATerminalObeys) {
+  Table table({"A"});
+  table.add({"\x1b[2J\xc2\x9b\r\x7f\xc3\xa4"});
+  EXPECT_EQ(table.text(0), "A\n\\x1b[2J\\xc2\\x9b \\x7f\xc3\xa4\n");
+  EXPECT_EQ(table.text(10), "A\n\\x1b[2J\\x…\n");
+}
+
 TEST(Table, FitsTheTerminal) {
   Table table({"NAME", "REASON"});
   table.add({"short", "a reason that is much longer than the terminal is wide"});

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/saturate.h"
+#include "base/text.h"
 #include "expr/evaluator.h"
 #include "expr/expression.h"
 #include "expr/operators.h"
@@ -74,12 +76,12 @@ class Explainer {
     } else if (!append_printed(unlimited, value.untagged(), text)) {
       return std::string(kind_name(value));
     }
-    return text.size() <= kLongestFact ? text : text.substr(0, kLongestFact) + "...";
+    return text.size() <= kLongestFact ? text : cut_text(text, kLongestFact) + "...";
   }
 
   static std::string shortened(std::string_view source) {
     if (source.size() <= kLongestSource) return std::string(source);
-    return std::string(source.substr(0, kLongestSource)) + "...";
+    return cut_text(source, kLongestSource) + "...";
   }
 
   void note(NodeId id) {
@@ -153,7 +155,7 @@ std::string Expression::explain_not_true(const Scope& scope, const Limits& limit
   if (const std::optional<NameId> unknown = parsed.look_up(scope, names))
     return parsed.unknown_name(*unknown, scope).message;
   // What it costs to say why counts as one evaluation.
-  Allowance own(limits.max_steps, 16 * limits.max_output);
+  Allowance own(limits.max_steps, saturated_mul(limits.max_output, 16));
   Limits within = limits;
   if (within.shared == nullptr) within.shared = &own;
   return Explainer(parsed, names.values(), within).explain();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/suggest.h"
+#include "base/text.h"
 #include "expr/evaluator.h"
 #include "expr/globals.h"
 #include "expr/lexer.h"
@@ -39,8 +40,7 @@ std::string column(std::string_view text, std::size_t offset) {
 std::string quoted_source(std::string_view text) {
   constexpr std::size_t kShown = 200;
   if (text.size() <= kShown) return "'" + std::string(text) + "'";
-  return "'" + std::string(text.substr(0, kShown)) + "...' (" + std::to_string(text.size()) +
-         " bytes)";
+  return "'" + cut_text(text, kShown) + "...' (" + std::to_string(text.size()) + " bytes)";
 }
 
 // After the first expression the reference allows more text and expressions, which it then ignores.

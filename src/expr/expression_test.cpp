@@ -139,6 +139,28 @@ TEST(Expression, ExplainsWhyItIsNotTrue) {
   EXPECT_EQ(why("not present.bias"), "'not present.bias' is true");
 }
 
+// Messages go into JSON, which has whole characters only.
+TEST(Expression, IsCutBetweenCharacters) {
+  std::string wide;
+  for (int i = 0; i < 300; ++i) wide += "\xc3\xa4";
+  for (const std::string shift : {"", "a"}) {
+    const std::string text = shift + wide;
+    const Expression long_one("mode == '" + text + "'");
+    // The quotes before it count.
+    const auto begin = [&](std::size_t bytes) {
+      return text.substr(0, bytes - (bytes - shift.size()) % 2);
+    };
+    EXPECT_EQ(long_one.explain_not_true(scope_of(R"({"mode": "b"})")),
+              "'mode == '" + begin(400 - 9) + "...' is false (mode is 'b')");
+    Scope scope;
+    scope.set("mode", Value::from_json(Json(text)));
+    EXPECT_EQ(Expression("mode == 1").explain_not_true(scope),
+              "'mode == 1' is false (mode is '" + begin(80 - 1) + "...)");
+    const std::string unknown = long_one.explain_not_true(Scope());
+    EXPECT_NE(unknown.find(begin(200 - 9) + "...' ("), std::string::npos) << unknown;
+  }
+}
+
 TEST(Rule, EvaluatesDeeply) {
   const Scope scope = scope_of(R"({"n": 3})");
   const Rule rule(json::parse(R"({"a": ["n + 1", 2, null, true], "b": {"c": "\"n\""}})").value());

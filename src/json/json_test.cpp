@@ -115,6 +115,21 @@ TEST(Cursor, NamesThePlace) {
   EXPECT_EQ(root.items().error().code, "package/manifest");
 }
 
+// Messages go into JSON, which has whole characters only.
+TEST(Cursor, CutsBetweenCharacters) {
+  std::string wide;
+  for (int i = 0; i < 200; ++i) wide += "\xc3\xa4";
+  for (const std::string shift : {"", "a"}) {
+    const std::string text = shift + wide;
+    const Value value = Json::Object{{text, Json(text)}};
+    const Cursor member = Cursor(value, "", "package/json").members().value()[0].second;
+    const std::string key = text.substr(0, 200 - shift.size());
+    const std::string shown = text.substr(0, 40 - shift.size());
+    EXPECT_EQ(member.number().error().message,
+              "['" + key + "...']: expected a number, got '" + shown + "...'");
+  }
+}
+
 TEST(Cursor, ListsUnknownKeys) {
   const Value value = parse(R"({"dtype": 1, "shpae": 2, "zz": 3})").value();
   const Cursor cursor(value, "inputs.x", "package/manifest");

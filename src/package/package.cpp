@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/base64.h"
+#include "base/saturate.h"
 #include "base/try.h"
 #include "json/json.h"
 #include "package/names.h"
@@ -21,10 +22,10 @@ constexpr std::string_view kSignatureFile = "metadata.json.sigstore";
 // What all files may have together, and all templates with what they include. Where the limit for
 // one is lowered, many small ones still have room.
 std::size_t most_file_bytes(const wgk::Limits& limits) {
-  return std::max(8 * limits.file_bytes, std::size_t{16} << 20);
+  return std::max(saturated_mul(limits.file_bytes, 8), std::size_t{16} << 20);
 }
 std::size_t most_template_bytes(std::size_t output_bytes) {
-  return std::max(4 * output_bytes, std::size_t{1} << 20);
+  return std::max(saturated_mul(output_bytes, 4), std::size_t{1} << 20);
 }
 
 json::ParseLimits json_limits(const LoadOptions& options) {

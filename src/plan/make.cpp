@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "base/saturate.h"
 #include "base/try.h"
 #include "plan/alias.h"
 #include "plan/bindings.h"
@@ -171,10 +172,10 @@ class Maker {
       if (!shared->spend_text(rendered.text_bytes) || !steps) return used_up(context_.limits);
     }
     text_bytes_ += rendered.wgsl->size();
-    if (text_bytes_ <= kTextsOfAPlan * context_.limits.max_output) return {};
+    const std::size_t most = saturated_mul(context_.limits.max_output, kTextsOfAPlan);
+    if (text_bytes_ <= most) return {};
     return failure("limit/output", "the texts of variant " + quoted(variant_.id) +
-                                       " are longer than " +
-                                       std::to_string(kTextsOfAPlan * context_.limits.max_output) +
+                                       " are longer than " + std::to_string(most) +
                                        " bytes together");
   }
 

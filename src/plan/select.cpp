@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/text.h"
 
 namespace wgk::planning {
 namespace {
@@ -34,7 +35,7 @@ std::string pattern_text(const package::MatrixPattern& pattern) {
 
 std::string shortened(const std::string& clause) {
   constexpr std::size_t kShown = 400;
-  return clause.size() <= kShown ? clause : clause.substr(0, kShown) + "...";
+  return clause.size() <= kShown ? clause : cut_text(clause, kShown) + "...";
 }
 
 class Judge {

@@ -47,6 +47,14 @@ TEST(LimitsOfPackages, AreKept) {
   EXPECT_EQ(outcome({.output_bytes = 100}), "limit/output");
 }
 
+// What is counted together is a multiple of these, which must not wrap.
+TEST(LimitsOfPackages, MayBeHuge) {
+  for (const int bit : {60, 61, 62, 63}) {
+    const std::size_t huge = std::size_t{1} << bit;
+    EXPECT_EQ(outcome({.file_bytes = huge, .steps = huge, .output_bytes = huge}), "fits") << bit;
+  }
+}
+
 TEST(LimitsOfPackages, AreNamedByWhatPassesThem) {
   const auto package = Package::open(kRowNorm, {.variants = 10});
   ASSERT_FALSE(package);

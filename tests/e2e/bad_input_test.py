@@ -111,6 +111,17 @@ class BadPackage(ProgramTest):
         self.write_manifest(variants=[{**MANIFEST["variants"][0], "when": ["0 * (1" + "+1" * 500_000 + ")"]}])
         self.assertLess(len(self.wgk("explain", self.package, *self.PLAN[1:]).err), 2000)
 
+    def test_guards_that_a_terminal_obeys_or_that_are_cut(self):
+        for shift in ("", "a"):
+            clause = "attrs.factor == '" + shift + "\x1b[2J\x9b" + "\xe4" * 500 + "'"
+            self.write_manifest(variants=[{**MANIFEST["variants"][0], "when": [clause]}])
+            done = self.wgk("explain", self.package, *self.PLAN[1:])
+            self.assertIn("\\x1b[2J\\xc2\\x9b\xe4\xe4", done.out)
+            for text in (done.out, done.err):
+                self.assertFalse(set(text) & {"\x1b", "\x9b"})
+            done = self.wgk("explain", self.package, *self.PLAN[1:], "--json")
+            self.assertIn(clause[:150], done.json()["variants"][0]["reason"])
+
     def test_unknown_key(self):
         self.write_manifest(atributes={})
         self.assert_refused("package/manifest", "atributes")
