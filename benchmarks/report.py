@@ -452,8 +452,7 @@ def host_section(report):
         unit = f" {row['unit']}" if row["unit"] else ""
         bare, extra, ratio = (f"{row[name]:{form}}{suffix}" if row[name] is not None else "-"
                               for name, form, suffix in (("bare", ".3f", unit), ("extra", "+.3f", unit), ("ratio", ".3f", "")))
-        of_one = " (one dispatch; plans with several in one pass keep a debug group each)" if row["what"] == "submit to mapped result" else ""
-        yield f"| {row['what']}{of_one} | {row['ours']:.3f}{unit} | {bare} | {extra} | {ratio} | {row['goal']} |"
+        yield f"| {row['what']} | {row['ours']:.3f}{unit} | {bare} | {extra} | {ratio} | {row['goal']} |"
     yield ""
 
 

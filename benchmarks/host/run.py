@@ -117,7 +117,7 @@ class Measure:
         def turns(name, ours="ours", bare="bare"):
             return found[f"BM_RoundTrip{name}"][ours] * 1e6, found[f"BM_RoundTrip{name}"][bare] * 1e6
 
-        table.add("submit to mapped result", *turns("Turns"), "us", "+3 us")
+        table.add("submit to mapped result (one dispatch; plans with several in one pass keep a debug group each)", *turns("Turns"), "us", "+3 us")
         table.add("the same without the name of the dispatch", *turns("TurnsUnnamed"), "us", "+3 us")
         table.add("the same as one call with host data (bare: the same three writes)", *turns("Call"), "us", "none")
         parts = {part: round(found["BM_RoundTripCall"][part] * 1e6, 2) for part in ("plan", "prepare", "upload", "submit", "wait")}
