@@ -90,9 +90,16 @@ def by_date(reports):
     return sorted(reports, key=lambda report: report["context"]["date"])
 
 
-def floor_entries(reports, package):
-    """case -> the fastest of its floor kernels with cold buffers, of the newest report that has any."""
-    return fastest_floors(reports, package, False)
+def floor_entries(reports, package, sums=False):
+    """case -> the fastest of its floor kernels, or of those that sum up, with cold buffers, of the newest report that has any."""
+    found = {}
+    for report in by_date(reports):
+        here = collections.defaultdict(list)
+        for entry in report["benchmarks"]:
+            if entry["package"] == package and is_floor(entry["variant"]) and has_sums(entry["variant"]) == sums and entry["cold"] and timed(entry):
+                here[entry["case"]].append(entry)
+        found |= {case: min(entries, key=lambda e: e["seconds"]["median"]) for case, entries in here.items()}
+    return found
 
 
 def trusted(name):
@@ -175,19 +182,3 @@ def beside_fastest(machine, sums):
             here[c["name"], c["a"]].append(c)
         found |= {case: (report, max(tried, key=lambda c: c["ratio"]["median"]), len(tried)) for (case, _), tried in here.items()}
     return found
-
-
-def fastest_floors(reports, package, sums):
-    found = {}
-    for report in by_date(reports):
-        here = collections.defaultdict(list)
-        for entry in report["benchmarks"]:
-            if entry["package"] == package and is_floor(entry["variant"]) and has_sums(entry["variant"]) == sums and entry["cold"] and timed(entry):
-                here[entry["case"]].append(entry)
-        found |= {case: min(entries, key=lambda e: e["seconds"]["median"]) for case, entries in here.items()}
-    return found
-
-
-def sum_floor_entries(reports, package):
-    """case -> the fastest of its floors with sums, of the newest report that has any."""
-    return fastest_floors(reports, package, True)

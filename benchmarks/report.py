@@ -21,7 +21,7 @@ import sys
 
 import ratio_plot
 from figures import (Machine, beside_fastest, by_date, figure, floor_entries, floor_ratios, geometric_mean, in_two, is_floor, microseconds, moves_more, ours_by_case,
-                     peer_entries, rate, samples, size_order, SAMPLES, sum_floor_entries, timed, trusted, unsteady, untimed_cases)
+                     peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, unsteady, untimed_cases)
 
 
 def context_lines(machine):
@@ -404,7 +404,7 @@ def goals_section(machine):
         package, case = goal["package"], goal["case"]
         entry = ours_by_case(machine.safe if goal["mode"] == "safe" else machine.trusted, package).get(case, {}).get("cold")
         entry = entry if entry and timed(entry) else None
-        floor, with_sum = floor_entries(machine.safe, package).get(case), sum_floor_entries(machine.safe, package).get(case)
+        floor, with_sum = floor_entries(machine.safe, package).get(case), floor_entries(machine.safe, package, sums=True).get(case)
         of_floor = ratios.get((package, case))
         state = goal_state(goal, entry, floor, with_sum, of_floor)
         counts[state] += 1
