@@ -149,8 +149,8 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
   };
   const std::string once = std::format("{}r{}w", reads, writes);
   const bool twice = plan.passes.size() > 1;
-  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, kinds.shapes)) {
-    if (!kinds.streams) break;
+  const std::size_t most = kinds.streams ? kinds.shapes : 0;
+  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, most)) {
     if (!twice) {
       WGK_TRY(add(once + shape_label(shape), streams_plan(reads, writes, streams.bytes, shape),
                   streams.bytes));

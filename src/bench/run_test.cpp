@@ -349,14 +349,17 @@ TEST(Run, TheFloorOfTwoDispatchesHasTwo) {
   if (device() == nullptr) return;
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  const auto rotation =
-      (*timer)->rotation_of(*twice_plan(2, 2, {{{0, 1}, {2}}, {{2}, {3}}}, 4096), 1e4);
-  ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
-  EXPECT_EQ(rotation->front()->prepared().plan().passes.size(), 2U);
-  const auto timings = (*timer)->measure({&*rotation, 1});
-  ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
-  EXPECT_EQ(timings->front().seconds.size(), 3U);
-  EXPECT_GT(timings->front().seconds.front(), 0);
+  // A vector for each lane, several at once, a long loop.
+  for (const StreamShape shape : {StreamShape{}, StreamShape{32, 4}, StreamShape{8, 512}}) {
+    const auto rotation =
+        (*timer)->rotation_of(*twice_plan(2, 2, {{{0, 1}, {2}}, {{2}, {3}}}, 4096, shape), 1e4);
+    ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
+    EXPECT_EQ(rotation->front()->prepared().plan().passes.size(), 2U);
+    const auto timings = (*timer)->measure({&*rotation, 1});
+    ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
+    EXPECT_EQ(timings->front().seconds.size(), 3U);
+    EXPECT_GT(timings->front().seconds.front(), 0);
+  }
 }
 
 // Zeros may move faster than data do.
