@@ -34,6 +34,10 @@ std::string cut_text(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, end));
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  return text.size() <= most ? std::string(text) : cut_text(text, most) + "...";
+}
+
 std::string harmless_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -42,7 +42,7 @@ class Explainer {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       Evaluator evaluator(parsed_.ast, names_, limits_);
       Value value;
-      const std::string name = "'" + shortened(parsed_.text_of(operands[i])) + "'";
+      const std::string name = "'" + shortened(parsed_.text_of(operands[i]), kLongestSource) + "'";
       if (!evaluator.evaluate(operands[i], value))
         return name + " fails: " + parsed_.error_of(evaluator).message;
       const bool last = i + 1 == operands.size();
@@ -53,7 +53,7 @@ class Explainer {
       return name + " is " + text_of(value) +
              (flag == nullptr && is_true(value) ? ", not true" : "") + facts();
     }
-    return "'" + shortened(parsed_.text) + "' is true";
+    return "'" + shortened(parsed_.text, kLongestSource) + "' is true";
   }
 
  private:
@@ -76,12 +76,7 @@ class Explainer {
     } else if (!append_printed(unlimited, value.untagged(), text)) {
       return std::string(kind_name(value));
     }
-    return text.size() <= kLongestFact ? text : cut_text(text, kLongestFact) + "...";
-  }
-
-  static std::string shortened(std::string_view source) {
-    if (source.size() <= kLongestSource) return std::string(source);
-    return cut_text(source, kLongestSource) + "...";
+    return shortened(text, kLongestFact);
   }
 
   void note(NodeId id) {
@@ -93,7 +88,7 @@ class Explainer {
     if (!evaluator.evaluate(id, value) || value.if_function() != nullptr ||
         value.if_object() != nullptr)
       return;
-    facts_.emplace_back(shortened(name), text_of(value));
+    facts_.emplace_back(shortened(name, kLongestSource), text_of(value));
   }
 
   // Outermost first. The operand itself is reported already.

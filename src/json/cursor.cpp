@@ -26,7 +26,7 @@ std::string describe(const Value& value) {
   if (const double* number = value.if_number()) return number_text(*number);
   if (const std::string* text = value.if_string()) {
     constexpr std::size_t kShown = 40;
-    return "'" + (text->size() <= kShown ? *text : cut_text(*text, kShown) + "...") + "'";
+    return "'" + shortened(*text, kShown) + "'";
   }
   return value.is_array() ? "an array" : "an object";
 }
@@ -41,7 +41,7 @@ std::string member_path(const std::string& path, std::string_view key) {
   text.reserve(path.size() + std::min(key.size(), kShown) + 7);
   text += path;
   if (key.size() > kShown) {
-    text.append("['").append(cut_text(key, kShown)).append("...']");
+    text.append("['").append(shortened(key, kShown)).append("']");
   } else if (!plain) {
     text.append("['").append(key).append("']");
   } else {

@@ -33,9 +33,9 @@ std::string pattern_text(const package::MatrixPattern& pattern) {
   return text + " " + size(pattern.m) + "x" + size(pattern.n) + "x" + size(pattern.k);
 }
 
-std::string shortened(const std::string& clause) {
+std::string quoted_clause(const std::string& clause) {
   constexpr std::size_t kShown = 400;
-  return clause.size() <= kShown ? clause : cut_text(clause, kShown) + "...";
+  return quoted(shortened(clause, kShown));
 }
 
 class Judge {
@@ -142,7 +142,7 @@ class Judge {
       if (outcome == Outcome::kTrue) continue;
       if (outcome == Outcome::kError) {
         return refuse(decision, Verdict::kError, [&] {
-          return "clause " + quoted(shortened(clauses.text(clause))) +
+          return "clause " + quoted_clause(clauses.text(clause)) +
                  " fails: " + clauses.failure_of(clause);
         });
       }
@@ -179,14 +179,14 @@ class Judge {
       const Outcome outcome = clauses[clause];
       if (outcome == Outcome::kError) {
         refuse(decision, Verdict::kDemoteError, [&] {
-          return "demoting clause " + quoted(shortened(clauses.text(clause))) +
+          return "demoting clause " + quoted_clause(clauses.text(clause)) +
                  " fails: " + clauses.failure_of(clause);
         });
         return;
       }
       if (outcome == Outcome::kTrue) {
         refuse(decision, Verdict::kDemoted, [&] {
-          return "fall-back only: " + quoted(shortened(clauses.text(clause))) + " is true";
+          return "fall-back only: " + quoted_clause(clauses.text(clause)) + " is true";
         });
         return;
       }
