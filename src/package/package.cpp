@@ -2,6 +2,7 @@
 #include "package/package.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -18,6 +19,9 @@ constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kContractFile = "contract.json";
 constexpr std::string_view kMetadataFile = "metadata.json";
 constexpr std::string_view kSignatureFile = "metadata.json.sigstore";
+
+// Text of each listed file, or why there is none.
+using Files = std::map<std::string, Result<std::string>, std::less<>>;
 
 // What all files may have together, and all templates with what they include. Where the limit for
 // one is lowered, many small ones still have room.
@@ -53,9 +57,9 @@ Status check_digest(std::string_view path, std::string_view text, std::string_vi
 }
 
 // Reads and verifies the listed files; each failure stands with its file.
-Result<FileTexts> read_files(const FileSource& source, const Metadata& metadata,
-                             Sha256Function sha256, const LoadOptions& options) {
-  FileTexts files;
+Result<Files> read_files(const FileSource& source, const Metadata& metadata, Sha256Function sha256,
+                         const LoadOptions& options) {
+  Files files;
   std::size_t bytes = 0;
   for (const auto& [path, digest] : metadata.digests) {
     if (options.defer_files && path != kManifestFile && !is_template_path(path)) continue;
@@ -76,7 +80,7 @@ Result<FileTexts> read_files(const FileSource& source, const Metadata& metadata,
 }
 
 // All violations at once: files that are missing or differ, then files that nobody lists.
-Status check_files(const FileSource& source, const Metadata& metadata, const FileTexts& files,
+Status check_files(const FileSource& source, const Metadata& metadata, const Files& files,
                    const LoadOptions& options) {
   std::vector<Error> errors;
   for (const auto& [path, text] : files) {
@@ -145,7 +149,7 @@ Status check_variants(const Metadata& metadata, const Manifest& manifest) {
   return {};
 }
 
-Result<Manifest> load_manifest(const FileTexts& files, const LoadOptions& options) {
+Result<Manifest> load_manifest(const Files& files, const LoadOptions& options) {
   const auto found = files.find(kManifestFile);
   if (found == files.end()) return failure("package/file", "the package has no manifest.json");
   WGK_ASSIGN(const Json json, json::parse(*found->second, json_limits(options)));
@@ -153,7 +157,7 @@ Result<Manifest> load_manifest(const FileTexts& files, const LoadOptions& option
                        {options.limits.variants, options.limits.passes, options.limits.json_bytes});
 }
 
-Result<std::optional<Contract>> load_contract(const FileTexts& files, const Manifest& manifest,
+Result<std::optional<Contract>> load_contract(const Files& files, const Manifest& manifest,
                                               const LoadOptions& options) {
   const auto found = files.find(kContractFile);
   if (found == files.end()) return std::optional<Contract>();
@@ -163,60 +167,37 @@ Result<std::optional<Contract>> load_contract(const FileTexts& files, const Mani
   return std::optional(std::move(contract));
 }
 
-const std::string* template_text(const FileTexts& files, std::string_view name) {
-  const auto file = files.find(name);
-  return file == files.end() || !file->second || !is_template_path(name) ? nullptr : &*file->second;
-}
-
-// One text may stand in very many templates, which are parsed later. What is wrong with a single
-// one is said when it is parsed.
-Status check_templates(const FileTexts& files, const LoadOptions& options) {
-  const std::size_t most = most_template_bytes(options.limits.output_bytes);
-  expr::Allowance bytes(most, 0);
-  const expr::Limits limits{.max_steps = options.limits.steps,
-                            .max_depth = options.limits.depth,
-                            .max_output = options.limits.output_bytes,
-                            .shared = &bytes};
-  const jinja::Loader loader = [&](std::string_view name) { return template_text(files, name); };
-  for (const auto& [path, text] : files) {
-    if (!text || !is_template_path(path)) continue;
-    (void)jinja::expand_includes(path, loader, limits);
-    if (bytes.steps == 0)
-      return failure("limit/output", "the templates and what they include have more than " +
-                                         std::to_string(most) + " bytes together");
-  }
-  return {};
-}
-
-LazyTemplate::Parsed parse_template(const std::string& path, const FileTexts& files,
-                                    const expr::Limits& limits) {
-  const auto found = files.find(path);
-  if (!found->second) return std::unexpected(found->second.error());
-  const jinja::Loader loader = [&](std::string_view name) { return template_text(files, name); };
-  WGK_ASSIGN(const std::string text, jinja::expand_includes(path, loader, limits));
-  WGK_ASSIGN(jinja::Template parsed, jinja::Template::parse(text, path, limits));
-  return std::make_shared<const jinja::Template>(std::move(parsed));
-}
-
-// The templates of a package whose files are all read; takes their texts.
-void add_templates(FileTexts& files, Package& package) {
-  auto texts = std::make_shared<FileTexts>();
-  for (auto& [path, text] : files) {
-    if (is_template_path(path)) texts->emplace_hint(texts->end(), path, std::move(text));
-  }
+// The templates with what they include, to be parsed later. One text may stand in very many: all
+// together are limited here; what is wrong with a single one is said when it is asked for.
+Status add_templates(const Files& files, Package& package) {
   const expr::Limits limits{.max_steps = package.limits.steps,
                             .max_depth = package.limits.depth,
                             .max_output = package.limits.output_bytes};
-  for (const auto& [path, text] : *texts) {
-    package.templates.emplace_back(path, LazyTemplate(path, texts, limits));
+  const std::size_t most = most_template_bytes(limits.max_output);
+  expr::Allowance bytes(most, 0);
+  expr::Limits together = limits;
+  together.shared = &bytes;
+  const jinja::Loader loader = [&](std::string_view name) -> const std::string* {
+    const auto file = files.find(name);
+    return file == files.end() || !file->second || !is_template_path(name) ? nullptr
+                                                                           : &*file->second;
+  };
+  for (const auto& [path, text] : files) {
+    if (!is_template_path(path)) continue;
+    auto whole = text ? jinja::expand_includes(path, loader, together) : text;
+    if (bytes.steps == 0)
+      return failure("limit/output", "the templates and what they include have more than " +
+                                         std::to_string(most) + " bytes together");
+    package.templates.emplace_back(path, LazyTemplate(path, std::move(whole), limits));
   }
+  return {};
 }
 
 }  // namespace
 
 struct LazyTemplate::State {
   std::string path;
-  std::shared_ptr<const FileTexts> files;  // null: `parsed` was there from the start
+  Result<std::string> text;  // of no use once it is parsed
   expr::Limits limits;
   std::mutex mutex;
   std::optional<Parsed> parsed;  // never changes once it is there
@@ -226,22 +207,35 @@ LazyTemplate::LazyTemplate(Parsed parsed) : state_(std::make_shared<State>()) {
   state_->parsed = std::move(parsed);
 }
 
-LazyTemplate::LazyTemplate(std::string path, std::shared_ptr<const FileTexts> files,
-                           const expr::Limits& limits)
+LazyTemplate::LazyTemplate(std::string path, Result<std::string> text, const expr::Limits& limits)
     : state_(std::make_shared<State>()) {
   state_->path = std::move(path);
-  state_->files = std::move(files);
+  state_->text = std::move(text);
   state_->limits = limits;
 }
 
 const LazyTemplate::Parsed& LazyTemplate::get() const {
-  const std::lock_guard lock(state_->mutex);
-  if (!state_->parsed)
-    state_->parsed = parse_template(state_->path, *state_->files, state_->limits);
-  return *state_->parsed;
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (state.parsed) return *state.parsed;
+  state.parsed = state.text.and_then([&state](const std::string& text) {
+    return jinja::Template::parse(text, state.path, state.limits)
+        .transform([](jinja::Template parsed) {
+          return std::make_shared<const jinja::Template>(std::move(parsed));
+        });
+  });
+  state.text = std::string();
+  return *state.parsed;
 }
 
-const FileTexts* LazyTemplate::files() const { return state_->files.get(); }
+bool LazyTemplate::reads(std::string_view name) const {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->parsed && !(state_->text && state_->text->contains(name))) return false;
+  }
+  const Parsed& parsed = get();
+  return parsed && std::ranges::contains((*parsed)->free_names(), name);
+}
 
 Result<std::shared_ptr<const jinja::Template>> Package::find_template(std::string_view path) const {
   for (const auto& [name, parsed] : templates) {
@@ -251,20 +245,8 @@ Result<std::shared_ptr<const jinja::Template>> Package::find_template(std::strin
 }
 
 bool Package::templates_read(std::string_view name) const {
-  const auto has_letters = [name](const auto& file) {
-    return file.second && file.second->contains(name);
-  };
-  const FileTexts* seen = nullptr;
-  bool possible = true;
-  for (const auto& [path, parsed] : templates) {
-    if (parsed.files() != seen) {
-      seen = parsed.files();
-      possible = seen == nullptr || std::ranges::any_of(*seen, has_letters);
-    }
-    if (possible && parsed.get() && std::ranges::contains((*parsed.get())->free_names(), name))
-      return true;
-  }
-  return false;
+  return std::ranges::any_of(templates,
+                             [name](const auto& entry) { return entry.second.reads(name); });
 }
 
 Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Function sha256,
@@ -282,9 +264,9 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   if (!metadata) return fail(std::move(metadata).error());
   package->metadata = *std::move(metadata);
 
-  Result<FileTexts> read = read_files(source, package->metadata, sha256, options);
+  Result<Files> read = read_files(source, package->metadata, sha256, options);
   if (!read) return fail(std::move(read).error());
-  FileTexts& files = *read;
+  const Files& files = *read;
   if (Status status = check_files(source, package->metadata, files, options); !status)
     return fail(std::move(status).error());
 
@@ -302,9 +284,8 @@ Result<std::shared_ptr<const Package>> load(const FileSource& source, Sha256Func
   auto contract = in_file(load_contract(files, package->manifest, options), kContractFile);
   if (!contract) return fail(std::move(contract).error());
   package->contract = *std::move(contract);
-  if (Status status = check_templates(files, options); !status)
+  if (Status status = add_templates(files, *package); !status)
     return fail(std::move(status).error());
-  add_templates(files, *package);
   return std::shared_ptr<const Package>(std::move(package));
 }
 

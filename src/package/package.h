@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,9 +54,6 @@ struct LoadOptions {
   Limits limits = {};
 };
 
-// Text of each listed file, or why there is none.
-using FileTexts = std::map<std::string, Result<std::string>, std::less<>>;
-
 // A template that is parsed when it is first asked for, by any thread; copies share it. A new
 // process renders one or two of a package's.
 class LazyTemplate {
@@ -65,13 +61,12 @@ class LazyTemplate {
   using Parsed = Result<std::shared_ptr<const jinja::Template>>;
 
   LazyTemplate(Parsed parsed);
-  // `path` is one of `files`, which are all templates.
-  LazyTemplate(std::string path, std::shared_ptr<const FileTexts> files,
-               const expr::Limits& limits);
+  // `text` has its includes expanded, or says why there is none.
+  LazyTemplate(std::string path, Result<std::string> text, const expr::Limits& limits);
 
   const Parsed& get() const;
-  // What it is parsed from; null where it was parsed from the start.
-  const FileTexts* files() const;
+  // Whether it reads this name from outside; parses it only if its text has the letters.
+  bool reads(std::string_view name) const;
 
  private:
   struct State;
@@ -90,7 +85,7 @@ struct Package {
   // The parsed template of a pass, includes expanded. Errors: "package/template", "template/...".
   Result<std::shared_ptr<const jinja::Template>> find_template(std::string_view path) const;
 
-  // Whether a template reads this name from outside; parses them only if their texts have it.
+  // Whether a template reads this name from outside.
   bool templates_read(std::string_view name) const;
 
   std::vector<std::pair<std::string, LazyTemplate>> templates;  // sorted by path
