@@ -97,11 +97,6 @@ bool Evaluator::charge_text(std::size_t bytes) {
                    "a text is longer than " + std::to_string(limits_.max_output) + " bytes");
 }
 
-void Evaluator::settle(Allowance& shared) const {
-  shared.spend(steps_);
-  shared.spend_text(text_bytes_);
-}
-
 bool Evaluator::fail_depth() {
   return fail_with("limit/depth", "a value is nested too deep to be printed");
 }

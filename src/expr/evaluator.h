@@ -50,7 +50,9 @@ class Evaluator : public CallContext {
       limits_.max_steps = std::min(limits_.max_steps, limits_.shared->steps);
   }
   ~Evaluator() override {
-    if (limits_.shared != nullptr) settle(*limits_.shared);
+    if (limits_.shared == nullptr) return;
+    limits_.shared->spend(steps_);
+    limits_.shared->spend_text(text_bytes_);
   }
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
@@ -138,7 +140,6 @@ class Evaluator : public CallContext {
 
   bool fail_charge(std::size_t steps);
   bool fail_recursion();
-  void settle(Allowance& shared) const;
   bool charge_items(const Value& value, std::size_t depth);
   // For what looks through a text.
   bool charge_length(const Value& value) {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/try.h"
+#include "plan/allowance.h"
 #include "plan/index.h"
 #include "plan/infer.h"
-#include "plan/make.h"
 
 namespace wgk::planning {
 namespace {
@@ -48,10 +48,7 @@ class Expander {
 
  private:
   // Names of any length are made anew for each instance.
-  Status spend_name(std::size_t bytes) const {
-    if (limits_.shared == nullptr || limits_.shared->spend(bytes / 4)) return {};
-    return used_up(limits_);
-  }
+  Status spend_name(std::size_t bytes) const { return spend(limits_, bytes / 4); }
   std::unexpected<Error> too_many() const {
     return failure("limit/count",
                    "the variant has more than " + std::to_string(max_passes_) + " pass instances");

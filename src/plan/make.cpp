@@ -11,6 +11,7 @@
 #include "base/saturate.h"
 #include "base/try.h"
 #include "plan/alias.h"
+#include "plan/allowance.h"
 #include "plan/bindings.h"
 #include "plan/caps.h"
 #include "plan/dispatch.h"
@@ -82,12 +83,6 @@ Status fits(double allowed, std::string_view limit, std::uint64_t size, const Wh
                                      quoted(limit) + " is " + number_text(allowed));
 }
 
-// Counts what passes cost beside expressions and templates: names, bindings and their pairs.
-Status spend(const expr::Limits& limits, std::size_t steps) {
-  if (limits.shared == nullptr || limits.shared->spend(steps)) return {};
-  return used_up(limits);
-}
-
 class Maker {
  public:
   Maker(const MakeContext& context, const Variant& variant)
@@ -130,10 +125,9 @@ class Maker {
                resolve_bindings(context_.index, variant_, *instance.pass, context_.bound, level));
     WGK_ASSIGN(const std::string declarations, resource_declarations(state.bindings));
     WGK_ASSIGN(const auto source, context_.index.package->find_template(instance.pass->shader));
-    bool cached = false;
     WGK_ASSIGN(state.rendered, render(*source, level.scope(), declarations, context_.device.device,
-                                      context_.limits, context_.cache, cached));
-    WGK_TRY(count_text(*state.rendered, cached));
+                                      context_.limits, context_.cache));
+    WGK_TRY(count_text(*state.rendered));
     return state;
   }
 
@@ -163,13 +157,13 @@ class Maker {
   }
 
  private:
-  // Bounds all texts of a plan together. A text that was made for another plan costs what it cost
-  // there: a plan never depends on what was planned before.
-  Status count_text(const Rendered& rendered, bool known) {
+  // Bounds all texts of a plan together. A text costs each plan what it took to make, whichever
+  // plan made it: a plan never depends on what was planned before.
+  Status count_text(const Rendered& rendered) {
     if (!texts_.insert(rendered.wgsl.get()).second) return {};
-    if (expr::Allowance* shared = context_.limits.shared; known && shared != nullptr) {
+    if (expr::Allowance* shared = context_.limits.shared; shared != nullptr) {
       const bool steps = shared->spend(rendered.steps);
-      if (!shared->spend_text(rendered.text_bytes) || !steps) return used_up(context_.limits);
+      if (!shared->spend_text(rendered.text_bytes) || !steps) return used_up(*shared);
     }
     text_bytes_ += rendered.wgsl->size();
     const std::size_t most = saturated_mul(context_.limits.max_output, kTextsOfAPlan);
@@ -365,13 +359,6 @@ class Maker {
 };
 
 }  // namespace
-
-std::unexpected<Error> used_up(const expr::Limits& limits) {
-  if (limits.shared->steps == 0)
-    return failure("limit/steps", "planning took more than " + std::to_string(limits.shared->most) +
-                                      " steps for all passes together");
-  return failure("limit/output", "the texts that planning made on the way are too long together");
-}
 
 SizeLimits::SizeLimits(const DeviceCaps& caps)
     : buffer(caps.limit("maxBufferSize").value_or(0)),

@@ -32,9 +32,6 @@ struct MakeContext {
   std::size_t most_passes;  // instances of one plan
 };
 
-// "limit/steps" or "limit/output" of a plan as a whole.
-std::unexpected<Error> used_up(const expr::Limits& limits);
-
 Result<Plan> make(const MakeContext& context, const package::Variant& variant);
 
 // Whether a pass of the variant renders to a text that uses the construct; false also when it

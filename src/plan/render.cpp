@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/try.h"
-#include "plan/make.h"
+#include "plan/allowance.h"
 #include "plan/wgsl_text.h"
 
 namespace wgk::planning {
@@ -100,30 +100,30 @@ std::shared_ptr<const Rendered> RenderCache::insert(Key key,
 Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
                                                const expr::Scope& pass,
                                                std::string_view declarations, const Value& device,
-                                               const expr::Limits& limits, RenderCache& cache,
-                                               bool& known) {
+                                               const expr::Limits& limits, RenderCache& cache) {
   const std::vector<std::string>& names = source.free_names();
   std::vector<const Value*> values = source.look_up(pass);
   std::string read = value_key(names, values, declarations);
-  if (limits.shared != nullptr && !limits.shared->spend(read.size() / 64)) return used_up(limits);
+  WGK_TRY(spend(limits, read.size() / 64));
   RenderCache::Key key(&source, std::move(read));
-  auto found = cache.find(key);
-  known = found != nullptr;
-  if (known) return found;
+  if (auto known = cache.find(key)) return known;
   const Value env =
       Value::object({{"device", device},
                      {"wgsl", Value::object({{"resourceDeclarations", Value(declarations)}})}});
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == "env") values[i] = &env;
   }
-  const expr::Allowance before = limits.shared != nullptr ? *limits.shared : expr::Allowance(0, 0);
-  WGK_ASSIGN(std::string text, source.render(values, limits));
-  auto rendered = std::make_shared<Rendered>();
-  if (limits.shared != nullptr) {
-    rendered->steps = before.steps - limits.shared->steps;
-    rendered->text_bytes = before.text_bytes - limits.shared->text_bytes;
+  expr::Allowance left = limits.shared != nullptr ? *limits.shared : allowance_of(limits);
+  const expr::Allowance before = left;
+  auto text = source.render(values, sharing(limits, left));
+  if (!text) {
+    if (limits.shared != nullptr) *limits.shared = left;
+    return std::unexpected(std::move(text.error()));
   }
-  FinishedText finished = finish_text(std::move(text));
+  auto rendered = std::make_shared<Rendered>();
+  rendered->steps = before.steps - left.steps;
+  rendered->text_bytes = before.text_bytes - left.text_bytes;
+  FinishedText finished = finish_text(*std::move(text));
   rendered->features = std::move(finished.features);
   rendered->wgsl = std::make_shared<const std::string>(std::move(finished.wgsl));
   rendered->digest = digest128(*rendered->wgsl);

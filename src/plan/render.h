@@ -55,10 +55,12 @@ class RenderCache {
   std::size_t bytes_ = 0;
 };
 
-// Renders `source` with `declarations` as env.wgsl.resourceDeclarations over the pass scope.
-// `known`: the text was in the cache, and making it took nothing of this allowance.
-Result<std::shared_ptr<const Rendered>> render(
-    const jinja::Template& source, const expr::Scope& pass, std::string_view declarations,
-    const expr::Value& device, const expr::Limits& limits, RenderCache& cache, bool& known);
+// Renders `source` with `declarations` as env.wgsl.resourceDeclarations over the pass scope. What a
+// text takes to make is noted with it and left to the caller to count.
+Result<std::shared_ptr<const Rendered>> render(const jinja::Template& source,
+                                               const expr::Scope& pass,
+                                               std::string_view declarations,
+                                               const expr::Value& device,
+                                               const expr::Limits& limits, RenderCache& cache);
 
 }  // namespace wgk::planning

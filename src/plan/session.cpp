@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/session.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/try.h"
+#include "plan/allowance.h"
 #include "plan/infer.h"
 
 namespace wgk::planning {
-namespace {
-
-// All expressions and templates of one plan together, in evaluations and texts of full length.
-constexpr std::size_t kEvaluations = 4;
-constexpr std::size_t kFullTexts = 32;
-// So that a small limit for one evaluation leaves room for many small ones.
-constexpr std::size_t kLeastSteps = 1'000'000;
-
-expr::Allowance allowance_of(const expr::Limits& limits) {
-  const auto times = [](std::size_t count, std::size_t factor) {
-    return std::min(count, std::numeric_limits<std::size_t>::max() / factor) * factor;
-  };
-  return {std::max(times(limits.max_steps, kEvaluations), kLeastSteps),
-          times(limits.max_output, kFullTexts)};
-}
-
-expr::Limits sharing(expr::Limits limits, expr::Allowance& allowance) {
-  limits.shared = &allowance;
-  return limits;
-}
-
-}  // namespace
-
 void Site::find_fixed() {
   expr::Allowance allowance = allowance_of(limits);
   const expr::Limits within = sharing(limits, allowance);
@@ -127,7 +103,7 @@ Result<const package::Variant*> Session::choose() const {
   if (const package::Variant* forced = checked_.bound.forced) {
     const Decision decision =
         judge(select_context(), static_cast<std::size_t>(forced - variants.data()));
-    if (allowance_.used_up()) return used_up(limits_);
+    if (allowance_.used_up()) return used_up(allowance_);
     if (decision.verdict == Verdict::kEligible || decision.verdict == Verdict::kDemoted)
       return forced;
     return failure("request/variant",
@@ -135,7 +111,7 @@ Result<const package::Variant*> Session::choose() const {
   }
   const Selection selection = judge_all(false, false);
   // A clause that could not be paid for counts as failed: nothing may follow from that.
-  if (allowance_.used_up()) return used_up(limits_);
+  if (allowance_.used_up()) return used_up(allowance_);
   if (selection.selected) return &variants[*selection.selected];
   return std::unexpected(no_variant(site_.index, judge_all(true, true)));
 }
