@@ -39,16 +39,23 @@ def render(document):
     return "{\n" + "".join(head) + '  "cases": [\n' + cases + "\n  ]\n}\n"
 
 
-def main(description, files):
-    """files: list of (path, document maker, is default). Writes the default ones, or those named by --full PATH, or checks."""
+def main(description, files, more=()):
+    """files: list of (path, document maker, is default). Writes the default ones, or those named by --full PATH, or checks. `more`: list of (name,
+    document maker, help), each an option --NAME FILE that writes that document instead."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--check", action="store_true", help="compare with the committed files, write nothing")
     parser.add_argument("--full", metavar="FILE", help="write the full product of options to FILE instead")
+    for name, _, text in more:
+        parser.add_argument(f"--{name}", metavar="FILE", help=text)
     args = parser.parse_args()
+    wanted = [(getattr(args, name), make) for name, make, _ in more]
     if args.full:
-        path, make = args.full, next(make for _, make, is_default in files if not is_default)
+        wanted.append((args.full, next(make for _, make, is_default in files if not is_default)))
+    wanted = [(path, make) for path, make in wanted if path]
+    for path, make in wanted:
         with open(path, "w", encoding="utf-8") as out:
             out.write(render(make()))
+    if wanted:
         return
     stale = []
     for path, make, is_default in files:

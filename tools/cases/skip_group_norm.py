@@ -249,6 +249,22 @@ def large():
     return cases
 
 
+def large_twins():
+    """The class of large tensors at its least size (S above 100 MB): Y has the same bits with and without S, whatever the spelling of skip."""
+    cases = []
+    for t, last, across, channels in ((F16, 1, (400, 401), 320), (F32, 1, (320, 321), 256), (F16, 0, (400, 401), 320), (F32, 0, (320, 321), 256)):
+        shape = image(1, across, channels, last)
+        name = f"large_{'x'.join(map(str, shape))}_{'f16' if t == F16 else 'f32'}"
+        first = f"{name}_full_s"
+        for kind, s in itertools.product(("full", "nc", "n11c"), (True, False)):
+            # One value of skip for each channel, so that all spellings mean the same.
+            axis = {"full": 3 if last else 1, "nc": 1, "n11c": 3}[kind]
+            made = case(f"{name}_{kind}{'_s' if s else ''}", shape, 32, t=t, last=last, bias=True, s=s, skip=kind, seed=70000,
+                        k={"kind": "axisIndex", "axis": axis, "step": 0.03125}, tolerance=Y_LARGE[t], tunables={"PROFILE": "gpu"})
+            cases.append(made if made["name"] == first else {**made, "twin": first})
+    return {"cases": cases}
+
+
 def shared():
     """Workgroups that share a group, and workgroups of whole rows: plans of GPUs, at sizes that a software adapter can afford."""
     cases = []
@@ -412,4 +428,4 @@ if __name__ == "__main__":
         (PACKAGE / "test.json", tests, True),
         (PACKAGE / "test.full.json", full_tests, False),
         (PACKAGE / "bench.json", benches, True),
-    ])
+    ], [("large", large_twins, "write calls whose S is above 100 MB, with and without S and with each spelling of skip, to FILE instead")])

@@ -70,6 +70,7 @@ stage_packages() {
     full_product skip_simplified_layer_normalization SkipSimplifiedLayerNormalization || rc=1
     full_product skip_group_norm SkipGroupNorm || rc=1
     full_product sparse_attention SparseAttention || rc=1
+    part "large group norms" large_group_norms || rc=1
     for package in SkipSimplifiedLayerNormalization SkipGroupNorm SparseAttention; do
       random_calls "$package" 2 300 --all-variants || rc=1
     done
@@ -84,6 +85,19 @@ random_calls() {
   say "$count random calls of $operator, seed $seed"
   inside python3 tools/cases/random_cases.py "$operator" --seed "$seed" --count "$count" --limit 2048 >"$REPO/$cases" &&
     inside build/release/wgk test "kernels/com.microsoft.$operator" --cases "$cases" "$@"
+}
+
+# Group norms whose S is above 100 MB: the same bits of Y with and without S, whatever the spelling of skip.
+large_group_norms() {
+  local cases=build/test/skip_group_norm.large.json free
+  free=$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo)
+  if [ "$free" -lt 4 ]; then
+    echo "they need 4 GiB of free memory, $free are"
+    return 77
+  fi
+  say "group norms of large tensors"
+  inside python3 tools/cases/skip_group_norm.py --large "$cases" &&
+    inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --cases "$cases" --once
 }
 
 # full_product GENERATOR OPERATOR: every combination of the options of tools/cases/GENERATOR.py, on every variant. A run that was
