@@ -470,8 +470,8 @@ of lanes and vectors a lane is shown; all were timed between the samples of the 
 HEAD = """# Benchmarks
 
 Written by `benchmarks/report.py` from the files in `benchmarks/results`; `./dev bench` and `./dev bench peers` make new ones. Every case that was timed is
-listed, losses included. Times are medians of device time per call, launch gaps included; "cold" rotates buffers past the last-level cache, "hot" uses one set. A
-case is timed only after its result agreed with the float64 oracle. Peers on CUDA run in a captured graph of 20 calls with the cache emptied, checked against float64.
+listed, losses included. Times are medians of device time per call, launch gaps included; "cold" rotates buffers past the last-level cache, "hot" uses one set
+(kernels that are compared with hot buffers have up to six sets each, in turn one for a sample, which a call before it has just used). A case is timed only after its result agreed with the float64 oracle. Peers on CUDA run in a captured graph of 20 calls with the cache emptied, checked against float64.
 "n" is the number of samples of a figure, or of all in a column, where it is below 30. "Clock unsteady": the device's clocks fell during this timing and during each of its three
 repetitions, so the figure may be too large (in older files: during three in a row, whatever the fourth did). Figures of the notes that stand in
 no table are of trials, of which no files are kept.

@@ -241,6 +241,13 @@ TEST(Run, ComparesBothModes) {
   EXPECT_EQ(report->measurements[1].variant, report->measurements[0].variant + " (trusted)");
   ASSERT_EQ(report->comparisons.size(), 1U);
   EXPECT_EQ(report->comparisons[0].ratio.samples, 3U);
+  options.cold = false;
+  options.hot = true;
+  const auto hot = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(hot.has_value()) << hot.error().to_string();
+  ASSERT_EQ(hot->comparisons.size(), 1U);
+  EXPECT_FALSE(hot->comparisons[0].cold);
+  EXPECT_EQ(hot->comparisons[0].ratio.samples, 3U);
 }
 
 TEST(Run, RefusesToTimeAWrongResult) {
@@ -343,6 +350,46 @@ TEST(Run, ColdCallsRotateAndHotOnesDoNot) {
   ASSERT_TRUE(cold.has_value());
   EXPECT_EQ(cold->size(), 38U);
   EXPECT_NE(cold->at(0)->tensors()[0].offset, cold->at(1)->tensors()[0].offset);
+}
+
+// A pass that stays touches one set, after one call that brings it back into the cache; the next
+// pass takes the next set.
+TEST(Run, HotCallsStayInOnePlaceForAPass) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  Rotation places;
+  for (int place = 0; place < 4; ++place) {
+    const auto one = (*timer)->rotation_of(*dependent_plan(), 0);
+    ASSERT_TRUE(one.has_value()) << one.error().to_string();
+    places.push_back(one->front());
+  }
+  const auto count = [&](std::size_t place) {
+    const auto back = gpu::ReadBack::make(*device(), {&places[place]->tensors()[0], 1});
+    EXPECT_TRUE((*back)->submit().has_value() && (*back)->start().has_value() &&
+                (*back)->wait().has_value());
+    std::uint32_t word = 0;
+    std::memcpy(&word, (*back)->data(0).data(), 4);
+    return word;
+  };
+  std::vector<std::uint32_t> before, after;
+  for (std::size_t place = 0; place < 4; ++place) before.push_back(count(place));
+  const auto timings = (*timer)->measure({&places, 1}, 1);  // three samples
+  ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
+  for (std::size_t place = 0; place < 4; ++place) after.push_back(count(place) - before[place]);
+  const std::uint32_t pass = 1 + timings->front().repetitions;
+  EXPECT_GT(after[0], pass);  // found out how many calls a pass takes, and warmed up
+  EXPECT_EQ(after[1], pass);
+  EXPECT_EQ(after[2], pass);
+  EXPECT_EQ(after[3], 0U);
+}
+
+TEST(Run, HotBuffersAreTriedInAsManyPlacesAsMemoryHolds) {
+  const auto plan = streams_plan(1, 1, 1U << 20);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(hot_places(**plan, 1e5), 1U);
+  EXPECT_EQ(hot_places(**plan, 7e6), 3U);
+  EXPECT_EQ(hot_places(**plan, 1e9), 6U);
 }
 
 TEST(Run, TheFloorOfTwoDispatchesHasTwo) {

@@ -97,10 +97,21 @@ Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& con
   return slices;
 }
 
-std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes) {
+double set_bytes(const Plan& plan) {
   double bytes = 0;
   for (const PlanTensor& tensor : plan.tensors)
     bytes += static_cast<double>(round_up(tensor.buffer_size, 256));
+  return bytes;
+}
+
+std::size_t hot_places(const Plan& plan, double memory_bytes) {
+  constexpr double kPlaces = 6;
+  return static_cast<std::size_t>(
+      std::clamp(std::floor(memory_bytes / std::max(set_bytes(plan), 1.0)), 1.0, kPlaces));
+}
+
+std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes) {
+  const double bytes = set_bytes(plan);
   if (bytes <= 0) return 1;
   const double wanted = std::ceil(3 * cache_bytes / bytes) + 1;
   const double most = std::max(1.0, std::floor(memory_bytes / bytes));
@@ -179,25 +190,32 @@ Status Timer::prepare_guard() {
   return guard_->bring_up();
 }
 
-Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotations) {
+Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotations,
+                                                std::size_t staying) {
   std::vector<Timing> timings(rotations.size());
   const std::vector<std::size_t> memory = memory_groups(rotations);
   std::vector<std::size_t> positions(rotations.size(), 0);
   for (std::size_t i = 0; i < rotations.size(); ++i) {
-    auto repetitions = calibrate(rotations[i]);
+    auto repetitions = calibrate(i < staying ? Rotation{rotations[i].front()} : rotations[i]);
     if (!repetitions) return std::unexpected(std::move(repetitions.error()));
     timings[i].repetitions = *repetitions;
   }
+  const auto pass = [&](std::size_t i, std::size_t round) -> Result<double> {
+    if (i >= staying) return time(rotations[i], timings[i].repetitions, &positions[memory[i]]);
+    const Rotation place{rotations[i][round % rotations[i].size()]};
+    // The others have driven it out of the cache.
+    if (rotations.size() > 1 || rotations[i].size() > 1) WGK_TRY(time(place, 1));
+    return time(place, timings[i].repetitions);
+  };
   const auto start = std::chrono::steady_clock::now();
+  std::size_t round = 0;
   do {
-    for (std::size_t i = 0; i < rotations.size(); ++i) {
-      auto seconds = time(rotations[i], timings[i].repetitions, &positions[memory[i]]);
-      if (!seconds) return std::unexpected(std::move(seconds.error()));
-    }
+    for (std::size_t i = 0; i < rotations.size(); ++i) WGK_TRY(pass(i, round));
+    ++round;
   } while (elapsed_since(start) < options_.warm_up_seconds && !software_);
   for (std::size_t sample = 0; sample < options_.samples; ++sample) {
     for (std::size_t i = 0; i < rotations.size(); ++i) {
-      auto seconds = time(rotations[i], timings[i].repetitions, &positions[memory[i]]);
+      auto seconds = pass(i, sample);
       if (!seconds) return std::unexpected(std::move(seconds.error()));
       timings[i].seconds.push_back(*seconds / timings[i].repetitions);
     }
@@ -205,12 +223,13 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
   return timings;
 }
 
-Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations) {
-  if (!guard_) return measure_once(rotations);
+Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations,
+                                           std::size_t staying) {
+  if (!guard_) return measure_once(rotations, staying);
   std::vector<Timing> timings;
   const auto outcome = guard_->run(
       [&]() -> Status {
-        auto once = measure_once(rotations);
+        auto once = measure_once(rotations, staying);
         if (!once) return std::unexpected(std::move(once.error()));
         timings = std::move(*once);
         return {};

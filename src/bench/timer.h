@@ -18,7 +18,8 @@
 
 namespace wgk::bench {
 
-// The bound calls that one measurement takes in turn: several for cold figures, one for hot ones.
+// The bound calls that one measurement takes in turn: several for cold figures; one for hot ones,
+// or one for each place that the buffers are tried in.
 using Rotation = std::vector<std::shared_ptr<gpu::Bound>>;
 
 struct TimerOptions {
@@ -52,8 +53,9 @@ class Timer {
                                              const TimerOptions& options = {});
 
   // Times each rotation; with several, their passes alternate A, B, A, B, so that drifts hit all
-  // alike.
-  Result<std::vector<Timing>> measure(std::span<const Rotation> rotations);
+  // alike. The passes of the first `staying` rotations stay on one set each, which was called just
+  // before, and take the sets in turn; those of the others go through the sets.
+  Result<std::vector<Timing>> measure(std::span<const Rotation> rotations, std::size_t staying = 0);
 
   // `cache_bytes`: buffers of the copy rotate past it.
   Result<DeviceSpeed> device_speed(double cache_bytes);
@@ -80,7 +82,8 @@ class Timer {
                       std::size_t* position = nullptr) const;
   Result<std::uint32_t> calibrate(const Rotation& rotation) const;
   Status prepare_guard();
-  Result<std::vector<Timing>> measure_once(std::span<const Rotation> rotations);
+  Result<std::vector<Timing>> measure_once(std::span<const Rotation> rotations,
+                                           std::size_t staying);
 
   gpu::Context context_;
   bool software_;
@@ -101,5 +104,9 @@ Result<std::vector<std::vector<gpu::Slice>>> make_arenas(const gpu::Context& con
 // How many sets keep every access out of a cache of `cache_bytes`: at least 2, at most what
 // `memory_bytes` holds.
 std::size_t cold_sets(const Plan& plan, double cache_bytes, double memory_bytes);
+
+// In how many places hot buffers of calls that are compared are tried: at most what `memory_bytes`
+// holds.
+std::size_t hot_places(const Plan& plan, double memory_bytes);
 
 }  // namespace wgk::bench

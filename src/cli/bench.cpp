@@ -308,8 +308,10 @@ void add_bench(CLI::App& app, Session& session) {
   command->add_option("--tunable", flags->tunables, "A tunable, name=value");
   command->add_option("--sweep", flags->sweeps,
                       "Values of a tunable to time one after the other, name=value,value,...");
-  command->add_flag("--hot", flags->options.hot,
-                    "Also with one set of buffers, as far as the caches hold it");
+  command->add_flag(
+      "--hot", flags->options.hot,
+      "Also with one set of buffers, as far as the caches hold it; with several kernels "
+      "beside each other each sample on the next of up to six sets");
   command->add_flag("--only-hot", flags->only_hot, "With one set of buffers only");
   command->add_flag("--floor", flags->options.floors,
                     "Beside each case a kernel that only reads and writes as many bytes");
