@@ -176,6 +176,11 @@ Result<const Rotation*> Runner::copies() {
 // a few per cent, and contenders on two devices cannot share them.
 Status Runner::bind(const Workload& workload, std::span<const Entry> entries, bool cold,
                     std::span<Timed> timed) const {
+  // Buffers that something else has given back lie where fresh ones would not.
+  workload.drop_buffers();
+  for (const Entry& entry : entries) {
+    if (entry.prepared) entry.prepared->context().memory->trim();
+  }
   std::size_t rounds = 1;
   for (std::size_t round = 0; round < rounds; ++round) {
     auto to = timed.begin();

@@ -52,6 +52,9 @@ class Workload {
   Result<Rotation> bind(const std::shared_ptr<const gpu::Prepared>& prepared,
                         std::size_t sets) const;
 
+  // Lets go of the sets that later calls of bind() could have used.
+  void drop_buffers() const { arenas_.reset(); }
+
   // Writes the case's inputs into the buffers of `bound`.
   Status upload(const gpu::Bound& bound) const;
 
