@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cases of test.json cannot say, since they look at one call: Y has the same bytes with and
-// without S, for every spelling of the same skip, and from run to run.
+// What the cases of test.json do not say by themselves: Y has the same bytes with and without S and
+// for every spelling of the same skip, and the least device that WebGPU knows will do.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -15,7 +15,13 @@
 
 #include <gtest/gtest.h>
 
+#include <webgpu/webgpu.h>
+
+#include "base/checked.h"
 #include "base/half.h"
+#include "verify/package_files.h"
+#include "verify/runner.h"
+#include "verify/runtime_engine.h"
 #include "wgk/wgk.h"
 
 namespace wgk::verify {
@@ -70,6 +76,8 @@ std::vector<std::byte> expand(const Image& image, std::span<const std::byte> ski
   }
   return full;
 }
+
+using CasePort = std::pair<std::string, package::CaseTensor>;
 
 class SkipGroupNormBytes : public testing::Test {
  protected:
@@ -167,6 +175,77 @@ TEST_F(SkipGroupNormBytes, DoNotDependOnSumOrSpelling) {
   }
   // The images are chosen so that each plan is the selected one of some.
   EXPECT_EQ(plans, (std::set<std::string>{"fused", "narrow", "resident", "split", "stream"}));
+}
+
+// A caller's device as WebGPU makes it when nothing is asked for: default limits and no feature.
+struct LeastDevice {
+  WGPUInstance instance = nullptr;
+  WGPUDevice device = nullptr;
+
+  LeastDevice() {
+    const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
+    WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
+    descriptor.requiredFeatureCount = 1;
+    descriptor.requiredFeatures = &feature;
+    instance = wgpuCreateInstance(&descriptor);
+    WGPUAdapter adapter = nullptr;
+    const WGPUFuture found = wgpuInstanceRequestAdapter(
+        instance, nullptr,
+        {nullptr, WGPUCallbackMode_WaitAnyOnly,
+         [](WGPURequestAdapterStatus, WGPUAdapter result, WGPUStringView, void* to, void*) {
+           *static_cast<WGPUAdapter*>(to) = result;
+         },
+         &adapter, nullptr});
+    WGPUFutureWaitInfo wait = {found, WGPU_FALSE};
+    wgpuInstanceWaitAny(instance, 1, &wait, UINT64_MAX);
+    if (adapter == nullptr) return;
+    device = wgpuAdapterCreateDevice(adapter, nullptr);
+    wgpuAdapterRelease(adapter);
+  }
+  ~LeastDevice() {
+    if (device != nullptr) wgpuDeviceRelease(device);
+    wgpuInstanceRelease(instance);
+  }
+  LeastDevice(const LeastDevice&) = delete;
+  LeastDevice& operator=(const LeastDevice&) = delete;
+};
+
+// The small cases of float16 there, in turns as plans of a software adapter and of a GPU.
+TEST_F(SkipGroupNormBytes, TheLeastDeviceServesFloat16) {
+  const LeastDevice least;
+  ASSERT_NE(least.device, nullptr);
+  AdoptOptions options;
+  options.device = least.device;
+  options.instance = least.instance;
+  options.timed_wait = true;
+  auto runtime = Runtime::adopt(options);
+  ASSERT_TRUE(runtime.has_value()) << runtime.error().to_string();
+  EXPECT_FALSE(runtime->caps().has_feature("shader-f16"));
+  EXPECT_EQ(runtime->caps().limit("maxStorageBuffersPerShaderStage"), 8);
+  EXPECT_EQ(runtime->caps().limit("maxStorageBufferBindingSize"), 128 << 20);
+  const std::string place = WGK_SOURCE_DIR "/kernels/com.microsoft.SkipGroupNorm";
+  auto folder = open_folder(place);
+  ASSERT_TRUE(folder.has_value()) << folder.error().to_string();
+  RuntimeEngine engine(*runtime);
+  std::set<std::string> plans;
+  std::vector<package::TestCase> cases;
+  for (const package::TestCase& one : folder->tests) {
+    const auto x = std::ranges::find(one.inputs, "X", &CasePort::first);
+    if (one.error || x == one.inputs.end() || x->second.dtype != DType::f16) continue;
+    const Result<std::int64_t> values = element_count(x->second.shape);
+    if (!values || *values > 20000 || !one.tunables.empty()) continue;
+    const char* profile = cases.size() % 2 == 0 ? "cpu" : "gpu";
+    cases.push_back(one);
+    cases.back().tunables.emplace_back("PROFILE", Json(profile));
+  }
+  const Totals totals =
+      run_cases(folder->package, cases, engine, {.repeat = false}, [&](const CaseResult& result) {
+        EXPECT_NE(result.verdict, Verdict::kFailed) << result.name << ": " << result.message;
+        plans.insert(result.variant.substr(0, result.variant.find('_')));
+      });
+  EXPECT_EQ(totals.passed, cases.size());
+  EXPECT_GT(totals.passed, 40U);
+  EXPECT_TRUE(plans.contains("narrow") && plans.contains("resident")) << plans.size();
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ GROUP_TUNABLES = {
     "APPLY_WORKGROUPS": [1, 2, 16, 100, 2000],
     "LARGE": [0, 0, 4096],
     "LARGE_BYTES": [4, 16, 64, 1024],
-    "LARGE_APPLY_VALUES": [1, 8, 64],
+    "LARGE_APPLY_BYTES": [1, 16, 64, 256],
     "TEAM": [1, 2, 4, 8, 16, 64, 128],
     "COMBINE_ABOVE": [0, 1, 4, 1 << 20],
     "SLAB_LANES": [1, 16, 32, 64, 128, 512, 1024],
