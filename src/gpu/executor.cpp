@@ -241,20 +241,25 @@ long Bound::references(const Buffer* buffer) const {
 
 // A pass of ours with one dispatch has its name; where several share a pass, each is in a group of
 // its name, which costs up to 3 us.
-WGPUComputePassEncoder Bound::begin_pass(WGPUCommandEncoder encoder, std::span<const Step> steps,
-                                         const WGPUPassTimestampWrites* timestamps) const {
+Status Bound::record_pass(WGPUCommandEncoder encoder, std::span<const Step> steps,
+                          const WGPUPassTimestampWrites* timestamps) const {
+  const Device& device = *prepared_->context_.device;
+  const Procs& procs = device.procs();
+  const bool named = prepared_->context_.debug_groups;
   WGPUComputePassDescriptor descriptor = WGPU_COMPUTE_PASS_DESCRIPTOR_INIT;
-  const bool named = prepared_->context_.debug_groups && steps.size() == 1;
-  descriptor.label = view(named ? *steps[0].label : prepared_->plan_->op_id);
+  descriptor.label = view(named && steps.size() == 1 ? *steps[0].label : prepared_->plan_->op_id);
   descriptor.timestampWrites = timestamps;
-  return prepared_->context_.device->procs().command_encoder_begin_compute_pass(encoder,
-                                                                                &descriptor);
+  const Handle<WGPUComputePassEncoder> pass = device.own(
+      procs.command_encoder_begin_compute_pass(encoder, &descriptor), procs.compute_pass_release);
+  if (!pass) return failure("device/validation", "no compute pass could be begun");
+  record_steps(pass.get(), steps, named && steps.size() > 1);
+  procs.compute_pass_end(pass.get());
+  return {};
 }
 
 void Bound::record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps,
-                         bool named) const {
+                         bool groups) const {
   const Procs& procs = prepared_->context_.device->procs();
-  const bool groups = named && steps.size() > 1;
   for (const Step& step : steps) {
     if (groups) procs.compute_pass_push_debug_group(pass, view(*step.label));
     procs.compute_pass_set_pipeline(pass, step.pipeline);
@@ -269,11 +274,7 @@ void Bound::record(WGPUComputePassEncoder pass) const { record_steps(pass, steps
 Status Bound::record(WGPUCommandEncoder encoder, const WGPUPassTimestampWrites* timestamps) const {
   const Procs& procs = prepared_->context_.device->procs();
   record_copies(procs, encoder, before_);
-  WGPUComputePassEncoder pass = begin_pass(encoder, steps_, timestamps);
-  if (pass == nullptr) return failure("device/validation", "no compute pass could be begun");
-  record_steps(pass, steps_, prepared_->context_.debug_groups);
-  procs.compute_pass_end(pass);
-  procs.compute_pass_release(pass);
+  if (auto status = record_pass(encoder, steps_, timestamps); !status) return status;
   record_copies(procs, encoder, after_);
   return {};
 }
@@ -287,11 +288,7 @@ Status Bound::record_stepwise(WGPUCommandEncoder encoder, WGPUQuerySet stamps) c
     writes.beginningOfPassWriteIndex = static_cast<std::uint32_t>(2 * i);
     writes.endOfPassWriteIndex = static_cast<std::uint32_t>(2 * i + 1);
     const std::span step = std::span(steps_).subspan(i, 1);
-    WGPUComputePassEncoder pass = begin_pass(encoder, step, &writes);
-    if (pass == nullptr) return failure("device/validation", "no compute pass could be begun");
-    record_steps(pass, step, false);
-    procs.compute_pass_end(pass);
-    procs.compute_pass_release(pass);
+    if (auto status = record_pass(encoder, step, &writes); !status) return status;
   }
   record_copies(procs, encoder, after_);
   return {};
@@ -310,11 +307,7 @@ Status Bound::submit_part(std::span<const Step> steps, bool first, bool last,
       record_copies(procs, encoder, before_);
     }
     if (!steps.empty()) {
-      const Handle<WGPUComputePassEncoder> pass =
-          device.own(begin_pass(encoder, steps, nullptr), procs.compute_pass_release);
-      if (!pass) return failure("device/validation", "no compute pass could be begun");
-      record_steps(pass.get(), steps, prepared_->context_.debug_groups);
-      procs.compute_pass_end(pass.get());
+      if (auto status = record_pass(encoder, steps, nullptr); !status) return status;
     }
     if (last) {
       record_copies(procs, encoder, after_);

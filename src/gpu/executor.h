@@ -221,9 +221,9 @@ class Bound {
                                            std::span<const WGPUBindGroupEntry> entries,
                                            const std::string& label) const;
   Status add_clear(std::size_t scratch);
-  WGPUComputePassEncoder begin_pass(WGPUCommandEncoder encoder, std::span<const Step> steps,
-                                    const WGPUPassTimestampWrites* timestamps) const;
-  void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool named) const;
+  Status record_pass(WGPUCommandEncoder encoder, std::span<const Step> steps,
+                     const WGPUPassTimestampWrites* timestamps) const;
+  void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const;
   Status submit_part(std::span<const Step> steps, bool first, bool last,
                      const Around& around) const;
 
