@@ -153,15 +153,8 @@ Result<verify::Call> read_request_file(const package::Package& package, const Re
     inputs.set(name, std::move(value));
   }
   test.set("inputs", std::move(inputs));
-  auto cases = package::read_tests(Json::object({{"cases", Json(Json::Array{test})}}));
-  if (!cases) {
-    // The place in the file that was given, which holds no list of cases.
-    constexpr std::string_view kWrapping = "cases[0].";
-    Error error = std::move(cases).error();
-    if (error.message.starts_with(kWrapping)) error.message.erase(0, kWrapping.size());
-    return std::unexpected(std::move(error));
-  }
-  WGK_ASSIGN(verify::Call call, verify::make_call(package, (*cases)[0]));
+  WGK_ASSIGN(const package::TestCase one, package::read_test(test));
+  WGK_ASSIGN(verify::Call call, verify::make_call(package, one));
   for (auto& [key, array] : extra) put_input(call, key, std::move(array));
   if (const auto variant = cursor.find("variant")) {
     WGK_ASSIGN(call.variant, variant->string());

@@ -506,6 +506,8 @@ Result<std::vector<TestCase>> read_tests(const Json& json) {
                               [&](const Cursor& item) { return read_test(item, fixtures); });
 }
 
+Result<TestCase> read_test(const Json& json) { return read_test(Cursor(json, "", kCasesCode), {}); }
+
 Result<std::vector<BenchCase>> read_benches(const Json& json) {
   const Cursor cursor(json, "", kCasesCode);
   WGK_TRY(cursor.only({"cases"}));

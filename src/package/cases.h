@@ -116,6 +116,7 @@ struct BenchCase : CaseRequest {
 
 // Errors: "package/cases" with the JSON path, "limit/count".
 Result<std::vector<TestCase>> read_tests(const Json& json);
+Result<TestCase> read_test(const Json& json);  // one case, which no list holds
 Result<std::vector<BenchCase>> read_benches(const Json& json);
 
 }  // namespace wgk::package
