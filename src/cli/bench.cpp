@@ -100,9 +100,10 @@ Result<gpu::Context> open_context(const DeviceFlags& flags, const Session& sessi
   return open_context(flags, session, flags.trusted ? Mode::kTrusted : Mode::kSafe);
 }
 
-Status write_json(const BenchFlags& flags, const bench::Report& report) {
+template <class Told>
+Status write_json(const BenchFlags& flags, const Told& told) {
   if (flags.json_file.empty()) return {};
-  return io::write_file(flags.json_file, json::write(bench::to_json(report), json::Style::kPretty));
+  return io::write_file(flags.json_file, json::write(bench::to_json(told), json::Style::kPretty));
 }
 
 Result<bench::RunOptions> options_of(const BenchFlags& flags) {
@@ -216,12 +217,13 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
 int run_baseline_check(const Session& session, const BenchFlags& flags) {
   const auto result = check_baseline(session, flags);
   if (!result) return session.fail(result.error());
-  const std::string json = json::write(bench::to_json(*result), json::Style::kPretty);
-  if (!flags.json_file.empty()) {
-    if (const Status written = io::write_file(flags.json_file, json); !written)
-      return session.fail(written.error());
+  if (const Status written = write_json(flags, *result); !written)
+    return session.fail(written.error());
+  if (session.json && flags.json_file.empty()) {
+    session.print_json(bench::to_json(*result));
+  } else {
+    session.print(bench::to_text(*result));
   }
-  session.print(session.json && flags.json_file.empty() ? json + "\n" : bench::to_text(*result));
   return result->passes() ? kSuccess : kCheckFailed;
 }
 
@@ -254,7 +256,6 @@ int run_bench(const Session& session, const BenchFlags& flags) {
   }
   auto report = measure_once(session, flags);
   if (!report) return session.fail(report.error());
-  const Json json = bench::to_json(*report);
   if (const Status written = write_json(flags, *report); !written)
     return session.fail(written.error());
   if (!flags.html_file.empty()) {
@@ -262,7 +263,7 @@ int run_bench(const Session& session, const BenchFlags& flags) {
       return session.fail(written.error());
   }
   if (session.json && flags.json_file.empty()) {
-    session.print(json::write(json, json::Style::kPretty) + "\n");
+    session.print_json(bench::to_json(*report));
   } else {
     session.print(bench::to_table(*report, isatty(STDOUT_FILENO) != 0));
   }
