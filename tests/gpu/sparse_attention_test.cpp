@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/half.h"
 #include "reference/oracle.h"
 #include "wgk/wgk.h"
 
@@ -49,18 +50,9 @@ struct Form {
   bool rotary = false, packed = false, half = false;
 };
 
-// The float16 of a small multiple of 1/8.
-std::uint16_t to_half(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = bits >> 16 & 0x8000u;
-  if (value == 0) return static_cast<std::uint16_t>(sign);
-  return static_cast<std::uint16_t>(sign | ((bits >> 23 & 0xffu) - 112) << 10 |
-                                    (bits >> 13 & 0x3ffu));
-}
-
 std::vector<std::uint16_t> to_halves(const std::vector<float>& values) {
   std::vector<std::uint16_t> result(values.size());
-  std::ranges::transform(values, result.begin(), to_half);
+  std::ranges::transform(values, result.begin(), f16_from_f32);
   return result;
 }
 
@@ -169,7 +161,7 @@ CallOptions options(bool rotary, std::string variant) {
 bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
-bool same_bits(std::uint16_t a, float b) { return a == to_half(b); }
+bool same_bits(std::uint16_t a, float b) { return a == f16_from_f32(b); }
 
 // At most `sequence` rows of each head may change, to that head's own new values.
 template <class Element>
