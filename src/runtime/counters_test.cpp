@@ -4,7 +4,9 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -342,15 +344,19 @@ TEST_F(Counters, TenThousandAbandonedWaitsLeaveNothingBehind) {
 TEST_F(Counters, AbandonedWaitsOneByOneLeaveTheWholeHeapAsItWas) {
   Abandoning calls;
   ASSERT_NO_FATAL_FAILURE(calls.many(2000, 1));
-  const std::size_t heap = ::mallinfo2().uordblks;
-  ASSERT_NO_FATAL_FAILURE(calls.many(8000, 1));
-  const auto grown =
-      static_cast<std::int64_t>(::mallinfo2().uordblks) - static_cast<std::int64_t>(heap);
-  RecordProperty("heap_grown", static_cast<int>(grown));
+  // A place and the library's own object would be some 400 bytes a wait; drivers come and go with
+  // tens of bytes, and once with a pool of theirs when threads of the machine were busy. What is
+  // forgotten grows in every round.
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int round = 0; round < 3 && least >= std::int64_t{8000} * 32; ++round) {
+    const std::size_t heap = ::mallinfo2().uordblks;
+    ASSERT_NO_FATAL_FAILURE(calls.many(8000, 1));
+    least = std::min(
+        least, static_cast<std::int64_t>(::mallinfo2().uordblks) - static_cast<std::int64_t>(heap));
+  }
+  RecordProperty("heap_grown", static_cast<int>(least));
   if (!kSanitized) {
-    // A place and the library's own object would be some 400 bytes a wait; drivers come and go with
-    // tens of bytes.
-    EXPECT_LT(grown, 8000 * 32);
+    EXPECT_LT(least, 8000 * 32);
   }
 }
 
