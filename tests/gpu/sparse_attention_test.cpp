@@ -23,7 +23,7 @@
 namespace wgk {
 namespace {
 
-constexpr std::int64_t kHeads = 4, kKvHeads = 2, kSize = 16, kBlock = 16, kBlocks = 5,
+constexpr std::int64_t kHeads = 4, kKvHeads = 2, kSize = 32, kBlock = 16, kBlocks = 5,
                        kCapacity = 70, kRows = 75;
 
 const Runtime* shared_runtime() {
@@ -153,6 +153,11 @@ CallOptions options(bool rotary, std::string variant) {
   result.read_back = true;
   result.poison_outputs = true;
   result.guard_bytes = 256;
+  // Also short caches are split, and in chunks that this small head fills.
+  if (result.variant.contains("decode") && !result.variant.ends_with("_short"))
+    result.tunables = {{"DECODE_SHORT", 0}, {"DECODE_WORKGROUPS", 6}};
+  if (result.variant.contains("decode_chunk"))
+    result.tunables.emplace_back("DECODE_CHUNK_LANES", 32);
   if (result.variant.contains("emulated")) result.tunables.emplace_back("EMULATE_MATRICES", true);
   if (result.variant.contains("split")) result.tunables.emplace_back("SPLIT_FLOAT32", true);
   return result;
@@ -283,6 +288,9 @@ class SparseAttention : public ::testing::Test {
 TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideWhenDecoding) {
   stay_inside({.sequence = 1, .rotary = true});
 }
+TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideWhenDecodingHalves) {
+  stay_inside({.sequence = 1, .rotary = true, .packed = true, .half = true});
+}
 TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideInAPrompt) { stay_inside({.sequence = 20}); }
 TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideWithFewPackedTokens) {
   stay_inside({.sequence = 3, .rotary = true, .packed = true});
@@ -342,8 +350,7 @@ void decode_loop(const Runtime& runtime, const Kernel& kernel, const std::string
   }
   signature.attrs = options(true, "").attrs;
   signature.variant = variant;
-  // Also short caches are split.
-  if (!variant.empty()) signature.tunables = {{"DECODE_SHORT", 0}, {"DECODE_WORKGROUPS", 6}};
+  signature.tunables = options(true, variant).tunables;
   auto prepared = kernel.prepare(signature);
   accepted = prepared || prepared.error().code != "request/variant";
   if (!accepted) return;

@@ -368,6 +368,19 @@ def tunables():
             for dtype, more in ((F16, {"size": 128, "heads": 4, "kv_heads": 1, "scale": 2.0}), (F32, {"size": 40, "heads": 6, "kv_heads": 2, "packed": True})):
                 cases.append(Call(1, total=300, dtype=dtype, rotary="neox", seed=417, blocks=20, local=4, stride=4, batch=2, lengths=[300, 131], **more).case(
                     f"decode_{name}_{splits}_{'f16' if dtype == F16 else 'f32'}", tunables=settings))
+    # One chunk of keys a workgroup: all, some or one of a KV head's query heads, subgroups that share a chunk, chunks of several blocks, a length at its
+    # edge, lists in any order with columns beyond the diagonal, no list at all.
+    for name, form, tunables in (
+            ("f16", {"dtype": F16, "size": 128, "block": 16, "blocks": 20}, {}), ("f32", {"size": 64, "block": 32, "blocks": 11, "packed": True}, {"DECODE_ROWS": 2}),
+            ("small_f16", {"dtype": F16, "size": 32, "block": 16, "blocks": 20, "packed": True}, {"DECODE_CHUNK_LANES": 32, "DECODE_UNROLL": 4}),
+            ("small_f32", {"size": 64, "block": 64, "blocks": 6}, {"DECODE_CHUNK_LANES": 16, "DECODE_ROWS": 3}),
+            ("one_head", {"size": 64, "block": 16, "blocks": 20}, {"DECODE_CHUNK_LANES": 32, "DECODE_ROWS": 1})):
+        for rotary, lengths in (("neox", [300, 131]), ("interleaved", [289, 288]), (None, [257, 1])):
+            cases.append(Call(1, total=lengths[0], rotary=rotary, heads=8, kv_heads=2, local=3, stride=4, batch=2, lengths=lengths, seed=423, scale=1.5, **form).case(
+                f"decode_chunk_{name}_at_{lengths[0]}", tunables={"DECODE_SHORT": 0, **tunables}))
+        mess = [[[(3 * i + 5 * row + layout) % form["blocks"] for i in range(form["blocks"])] if row % 3 else [] for row in range(form["blocks"])] for layout in range(4)]
+        for total in (290, 320):
+            cases.append(Call(1, total=total, heads=8, kv_heads=2, mask=lists(mess), seed=424, **form).case(f"decode_chunk_{name}_any_order_at_{total}", tunables={"DECODE_SHORT": 0, **tunables}))
     # A few tokens split over the key axis, some of them in the next block; all splits of a call in one dispatch.
     for dtype, more in ((F16, {"size": 128, "heads": 4, "kv_heads": 1, "scale": 2.0}), (F32, {"size": 40, "heads": 6, "kv_heads": 2, "packed": True})):
         element = "f16" if dtype == F16 else "f32"
