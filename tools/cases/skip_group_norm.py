@@ -280,6 +280,15 @@ def shared():
         add(f"shared_planes_{tag}", [1, 40, 12, 10], 4, small, t=t, last=0, bias=True, skip="nc")
         add(f"shared_planes_by_three_{tag}", [1, 40, 9, 11], 4, {**small, "RESIDENT_SHARERS": 3}, t=t, last=0, s=False)
         add(f"whole_rows_{tag}", [1, 37, 29, 320], 32, {"RESIDENT_BYTES": 0, "WHOLE_FROM": 0, "STATS_WORKGROUPS": 9}, t=t, bias=True)
+    # Lanes of the resident plan that are whole rows, and twice as many where a lane would have many vectors.
+    even = {"RESIDENT_LANES": 128, "RESIDENT_MIN_LANES": 32, "WHOLE_SIZE": 160}
+    few = {"RESIDENT_LANES": 32, "RESIDENT_MIN_LANES": 32}
+    for t, channels in ((F32, 40), (F16, 80)):
+        tag = "f16" if t == F16 else "f32"
+        add(f"even_rows_{tag}", [1, 16, 16, channels], 2, even, t=t, bias=True)
+        add(f"even_rows_broadcast_{tag}", [2, 15, 17, channels], 2, even, t=t, skip="nc", s=False)
+        add(f"many_vectors_{tag}", [1, 20, 16, 16], 1, few, t=t, last=0, bias=True)
+        add(f"many_vectors_padded_{tag}", [2, 40, 16, 15], 2, few, t=t, last=0, s=False)
     return cases
 
 
