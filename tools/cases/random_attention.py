@@ -15,6 +15,7 @@ TUNABLES = {
     "MATRIX_ROW_FRAGMENTS": [1, 2, 4],
     "MATRIX_SUBGROUPS": [1, 2, 4, 8],
     "MATRIX_SHARERS": [1, 2, 4],
+    "MATRIX_NEAR_HEADS": [1, 2],
     "TILED_ROWS": [8],
     "MATRIX_KEYS": [8, 16],
     "DECODE_LANES": [32, 64, 256, 512],

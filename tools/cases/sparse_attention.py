@@ -202,6 +202,9 @@ def masks():
     long_mask = lists([[[] for _ in range(1299)] + [[1299, 0, 1298, 600, 5, 1100, 511, 512]]])
     cases += both("long_row", lambda dtype: Call(1, total=1300 * 16 - 1, dtype=dtype, mask=long_mask, heads=2, kv_heads=1, size=8, blocks=1300, stale=False))
     cases.append(Call(3, total=1300 * 16 - 1, mask=long_mask, heads=2, kv_heads=1, size=8, blocks=1300, stale=False).case("long_row_continuation"))
+    two_rows = lists([[[] for _ in range(1298)] + [[1298, 3, 1024, 511, 700], [1299, 0, 1298, 600, 5, 1100, 511, 512]]])
+    for name, more in (("long_rows_of_a_chunk_f16", {}), ("matrices_long_rows_f16", {"tunables": {"EMULATE_MATRICES": True}})):
+        cases.append(Call(20, total=1300 * 16 - 1, dtype=F16, mask=two_rows, heads=2, kv_heads=1, size=8, blocks=1300, stale=False).case(name, **more))
     return cases
 
 
@@ -220,6 +223,19 @@ def probes():
                                           poke=[[(head * 72 + t) * 72 + t, 1] for head in range(2) for t in range(past)])
             case = call.case(f"weights_{name}_{'f16' if dtype == F16 else 'f32'}", tolerance=1e-6 if dtype == F32 else 5e-4)
             cases.append({**case, "inputs": inputs})
+    # Over many tiles and blocks: key t weighs on element t % size, so that one key too many or too few shows as 1 / 400 at least.
+    many = [("many_tiles", F16, {}), ("many_tiles", F32, {}), ("many_tiles_shared", F16, {"EMULATE_MATRICES": True, "MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2})]
+    for past in (0, 65):
+        for name, dtype, tunables in many:
+            call = Call(330, total=330 + past, dtype=dtype, heads=4, kv_heads=2, size=32, block=64, layouts=2, stale=False, seed=6)
+            inputs = call.inputs()
+            inputs["queryT"]["data"] = const(0)
+            inputs["valueT"] = tensor(dtype, inputs["valueT"]["shape"], const(0),
+                                      poke=[[(s * 2 + head) * 32 + (past + s) % 32, 1] for s in range(330) for head in range(2)])
+            inputs["pastValueT"] = tensor(dtype, inputs["pastValueT"]["shape"], const(0),
+                                          poke=[[(head * call.capacity + t) * 32 + t % 32, 1] for head in range(2) for t in range(past)])
+            case = call.case(f"weights_of_{name}_after_{past}_{'f16' if dtype == F16 else 'f32'}", tolerance=1e-6 if dtype == F32 else 2e-4)
+            cases.append({**case, "inputs": inputs, **({"tunables": tunables} if tunables else {})})
     return cases
 
 
@@ -351,6 +367,10 @@ def tunables():
     for dtype in (F32, F16):
         cases.append(Call(70, dtype=dtype, scale=3.0, seed=413).case(f"narrow_matrices_few_keys_{'f16' if dtype == F16 else 'f32'}",
                      tunables={**narrow, "MATRIX_KEYS": 8}, tolerance=None if dtype == F16 else 2e-3))
+    # Tiles of one or two KV heads before those of the others, in a batch.
+    for near in (1, 2):
+        cases.append(Call(40, dtype=F16, rotary="neox", heads=8, kv_heads=4, batch=2, lengths=[40, 23], seed=421).case(
+            f"matrices_near_heads_{near}", tunables={**emulated, "MATRIX_NEAR_HEADS": near}))
     # Fewer keys than a matrix has.
     cases.append(Call(40, total=70, dtype=F16, packed=True, size=32, seed=420, blocks=5).case("native_matrices_few_keys", tunables={"MATRIX_KEYS": 8}))
     cases.append(Call(40, size=32, seed=420).case("split_native_matrices_few_keys", tunables={"MATRIX_KEYS": 8, "SPLIT_FLOAT32": True}))
