@@ -208,6 +208,10 @@ def masks():
     return cases
 
 
+# The form that long prompts have on large devices.
+LARGE_FORM = {"MATRIX_SUBGROUPS": 8, "MATRIX_ROW_FRAGMENTS": 2, "MATRIX_SHARERS": 2}
+
+
 def probes():
     """Queries of zero make each output the mean of the attended values, which are unit vectors: element t of a row tells the weight of key t."""
     cases = []
@@ -224,7 +228,8 @@ def probes():
             case = call.case(f"weights_{name}_{'f16' if dtype == F16 else 'f32'}", tolerance=1e-6 if dtype == F32 else 5e-4)
             cases.append({**case, "inputs": inputs})
     # Over many tiles and blocks: key t weighs on element t % size, so that one key too many or too few shows as 1 / 400 at least.
-    many = [("many_tiles", F16, {}), ("many_tiles", F32, {}), ("many_tiles_shared", F16, {"EMULATE_MATRICES": True, "MATRIX_SHARERS": 2, "MATRIX_ROW_FRAGMENTS": 2})]
+    many = [("many_tiles", F16, {}), ("many_tiles", F32, {}), ("many_tiles_shared", F16, {"EMULATE_MATRICES": True, **LARGE_FORM, "MATRIX_SUBGROUPS": 4}),
+            ("many_tiles_large", F16, LARGE_FORM)]
     for past in (0, 65):
         for name, dtype, tunables in many:
             call = Call(330, total=330 + past, dtype=dtype, heads=4, kv_heads=2, size=32, block=64, layouts=2, stale=False, seed=6)
@@ -371,6 +376,11 @@ def tunables():
     for near in (1, 2):
         cases.append(Call(40, dtype=F16, rotary="neox", heads=8, kv_heads=4, batch=2, lengths=[40, 23], seed=421).case(
             f"matrices_near_heads_{near}", tunables={**emulated, "MATRIX_NEAR_HEADS": near}))
+    # The large form where a device has such matrices: rotated and ragged, packed after a past, with rescaled rows.
+    cases.append(Call(150, dtype=F16, rotary="neox", size=128, block=64, batch=2, lengths=[150, 77], seed=422).case("large_form_ragged", tunables=LARGE_FORM))
+    cases.append(Call(140, total=333, dtype=F16, packed=True, rotary="interleaved", size=64, block=32, seed=423).case("large_form_packed_with_past",
+                 tunables={**LARGE_FORM, "MATRIX_NEAR_HEADS": 1}))
+    cases.append(Call(135, dtype=F16, scale=24.0, size=32, seed=424).case("large_form_rescaled", tunables=LARGE_FORM))
     # Fewer keys than a matrix has.
     cases.append(Call(40, total=70, dtype=F16, packed=True, size=32, seed=420, blocks=5).case("native_matrices_few_keys", tunables={"MATRIX_KEYS": 8}))
     cases.append(Call(40, size=32, seed=420).case("split_native_matrices_few_keys", tunables={"MATRIX_KEYS": 8, "SPLIT_FLOAT32": True}))
