@@ -381,6 +381,8 @@ def goal_state(goal, entry, floor, with_sum, of_floor):
         return "not timed"
     if "of_floor" in goal and of_floor:
         return "reached" if of_floor <= goal["of_floor"] else "missed"
+    if "us" not in goal:
+        return "no floor"
     if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
         return "reached"
     if floor and bounds(floor, entry, goal["us"]):
@@ -409,8 +411,9 @@ def goals_section(machine):
         state = goal_state(goal, entry, floor, with_sum, of_floor)
         counts[state] += 1
         name = case + (", trusted" if goal["mode"] == "trusted" else "")
-        target = f"{goal['of_floor']} of the floor, about {goal['us']:g}" if "of_floor" in goal else f"{goal['us']:g}"
-        ours, ratio = (figure(entry), f"{entry['seconds']['median'] * 1e6 / goal['us']:.2f}") if entry else ("-", "-")
+        about = f"{goal['us']:g}" if "us" in goal else ""
+        target = f"{goal['of_floor']} of the floor{', about ' if about else ''}{about}" if "of_floor" in goal else about
+        ours, ratio = figure(entry) if entry else "-", f"{entry['seconds']['median'] * 1e6 / goal['us']:.2f}" if entry and about else "-"
         rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
     if rows:
         yield "### Goals\n"

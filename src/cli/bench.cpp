@@ -313,7 +313,7 @@ void add_bench(CLI::App& app, Session& session) {
       "--hot", flags->options.hot,
       "Also with one set of buffers, as far as the caches hold it; with several kernels "
       "beside each other each sample on the next of up to six sets");
-  command->add_flag("--only-hot", flags->only_hot, "With one set of buffers only");
+  command->add_flag("--only-hot", flags->only_hot, "As --hot, and no cold ones");
   command->add_flag("--floor", flags->options.floors,
                     "Beside each case a kernel that only reads and writes as many bytes");
   command->add_flag("--sum-floor", flags->options.sum_floors,
