@@ -89,10 +89,12 @@ class Ratios:
         losses = [f"{case} {ratio:.2f}" for case, ratio in pairs if ratio < 1]
         return f"{geometric_mean(values):.2f} ({len(values)} cases" + (f"; losses: {', '.join(losses)})" if losses else ", no loss)")
 
-    def lines(self):
+    def lines(self, timed_cases):
         if not self.best:
             return
-        yield "Geometric means of peer time over ours (above 1: ours is faster):\n"
+        compared = len({case for case, _ in self.best})
+        rest = f"; {timed_cases - compared} of the {timed_cases} timed cases have no peer here" if compared < timed_cases else ""
+        yield f"Geometric means of peer time over ours (above 1: ours is faster{rest}):\n"
         for name, pairs in self.by_peer.items():
             floors = self.at_floor.get(name, [])
             most = f"; {geometric_mean(floors):.2f} if every case of ours took what its floor kernel takes" if len(floors) == len(pairs) else ""
@@ -232,7 +234,7 @@ def package_section(machine, package):
             yield "| " + " | ".join(cells) + " |"
     machine.ratios += [(case, name, ratio) for (case, ratio), name in zip(ratios.best, ratios.best_names)]
     yield ""
-    yield from ratios.lines()
+    yield from ratios.lines(len(ours))
     if refused:
         yield "<details><summary>Not measured</summary>\n"
         yield from (f"- {line}" for line in refused)
