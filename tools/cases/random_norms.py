@@ -202,6 +202,8 @@ ROW_TUNABLES = {
     "SLOT_LOADS": [1, 2, 32],
     "SPLIT_LANES": [32, 64, 128, 512],
     "SPLIT_ITEMS": [1, 2, 4, 16],
+    "NARROW_LANES": [1, 32, 100],
+    "LATE_SUM": [0, 100000],
 }
 
 
