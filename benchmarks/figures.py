@@ -90,13 +90,13 @@ def by_date(reports):
     return sorted(reports, key=lambda report: report["context"]["date"])
 
 
-def floor_entries(reports, package, sums=False):
-    """case -> the fastest of its floor kernels, or of those that sum up, with cold buffers, of the newest report that has any."""
+def floor_entries(reports, package, sums=False, of=lambda entry: True):
+    """case -> the fastest of its floor kernels, or of those that sum up, with cold buffers, of the newest report that has any; `of` can choose."""
     found = {}
     for report in by_date(reports):
         here = collections.defaultdict(list)
         for entry in report["benchmarks"]:
-            if entry["package"] == package and is_floor(entry["variant"]) and has_sums(entry["variant"]) == sums and entry["cold"] and timed(entry):
+            if entry["package"] == package and is_floor(entry["variant"]) and has_sums(entry["variant"]) == sums and entry["cold"] and timed(entry) and of(entry):
                 here[entry["case"]].append(entry)
         found |= {case: min(entries, key=lambda e: e["seconds"]["median"]) for case, entries in here.items()}
     return found
@@ -116,6 +116,11 @@ def beside_floors(report, sums):
 def in_two(floor):
     """Whether a floor is the fastest of the tried ways in which two dispatches can move a case's streams."""
     return " + " in floor["variant"]
+
+
+def reads_back(floor):
+    """Whether the second of two dispatches reads at all: one that only writes knows nothing of what was read."""
+    return re.search(r"\+ \d+r", floor["variant"]) is not None
 
 
 def moves_more(floor, entry):

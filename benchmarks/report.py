@@ -21,7 +21,7 @@ import sys
 
 import ratio_plot
 from figures import (Machine, beside_fastest, by_date, figure, floor_entries, floor_ratios, geometric_mean, in_two, is_floor, microseconds, moves_more, ours_by_case,
-                     peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, unsteady, untimed_cases)
+                     reads_back, peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, unsteady, untimed_cases)
 
 
 def context_lines(machine):
@@ -378,7 +378,7 @@ def bounds(floor, entry, goal_us):
     return not unsteady(floor) and not moves_more(floor, entry) and us >= 1.01 * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
 
 
-def goal_state(goal, entry, floor, with_sum, of_floor):
+def goal_state(goal, entry, floor, with_sum, back, of_floor):
     if entry is None:
         return "not timed"
     if "of_floor" in goal and of_floor:
@@ -389,15 +389,19 @@ def goal_state(goal, entry, floor, with_sum, of_floor):
         return "reached"
     if floor and bounds(floor, entry, goal["us"]):
         return "below the floor in two dispatches" if in_two(floor) else "below the floor"
+    if back and bounds(back, entry, goal["us"]):
+        return "below the floor that reads back"
     return "below the floor with a sum" if with_sum and bounds(with_sum, entry, goal["us"]) else "missed"
 
 
-def floor_cell(floor, with_sum, entry):
+def floor_cell(floor, with_sum, back, entry):
     text = figure(floor) if floor else "-"
     if floor and entry and moves_more(floor, entry):
         text += ", moves more"
     if floor and in_two(floor):
         text += ", in two dispatches"
+    if floor and back and not reads_back(floor):
+        text += f", {figure(back)} reading back"
     return text + (f", with a sum {figure(with_sum)}" if with_sum else "")
 
 
@@ -410,19 +414,21 @@ def goals_section(machine):
         entry = entry if entry and timed(entry) else None
         floor, with_sum = floor_entries(machine.safe, package).get(case), floor_entries(machine.safe, package, sums=True).get(case)
         of_floor = ratios.get((package, case))
-        state = goal_state(goal, entry, floor, with_sum, of_floor)
+        back = floor_entries(machine.safe, package, of=reads_back).get(case)
+        state = goal_state(goal, entry, floor, with_sum, back, of_floor)
         counts[state] += 1
         name = case + (", trusted" if goal["mode"] == "trusted" else "")
         about = f"{goal['us']:g}" if "us" in goal else ""
         target = f"{goal['of_floor']} of the floor{', about ' if about else ''}{about}" if "of_floor" in goal else about
         ours, ratio = figure(entry) if entry else "-", f"{entry['seconds']['median'] * 1e6 / goal['us']:.2f}" if entry and about else "-"
-        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
+        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, back, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
     if rows:
         yield "### Goals\n"
         yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
                "Below the floor: a kernel that only reads and writes these tensors, and moves no more than the case must, took at least 1 % longer than the goal, and ours does not beat it (by more than 1 %). "
                "Below the floor with a sum: so did the best of the tried kernels that also sum up once a workgroup before their last write, which bounds a norm with a workgroup a row and nothing "
-               "else. Below the floor in two dispatches: so did the fastest of the tried ways in which two dispatches can move these tensors, which bounds what needs two and moves them so. \"Moves more\": that floor reads "
+               "else. Below the floor in two dispatches: so did the fastest of the tried ways in which two dispatches can move these tensors, which bounds what needs two and moves them so. Below the floor that reads back: so did the fastest of "
+               "those whose second dispatch reads what the first read or wrote, as any must whose last result depends on all that is read. \"Moves more\": that floor reads "
                "everything twice, so it decides nothing.\n")
         yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
         yield from rows
