@@ -64,8 +64,8 @@ class ColdAndHot(unittest.TestCase):
 
 
 class Goals(unittest.TestCase):
-    def state(self, us, floor, variant="floor 2r2w", **more):
-        return report.goal_state({"us": 10}, entry("rows", us, True), entry(variant, floor, True) | more, None, None)
+    def state(self, us, floor, variant="floor 2r2w", back=None, **more):
+        return report.goal_state({"us": 10}, entry("rows", us, True), entry(variant, floor, True) | more, None, back, None)
 
     def test_a_floor_above_the_goal_bounds_it(self):
         self.assertEqual(self.state(10, 9), "reached")
@@ -78,6 +78,13 @@ class Goals(unittest.TestCase):
     def test_two_dispatches_bound_two_dispatches(self):
         self.assertEqual(self.state(12, 11, "floor 2r + 3r2w in two dispatches"), "below the floor in two dispatches")
         self.assertEqual(self.state(12, 11, "floor 3r2w in two dispatches"), "missed")
+
+    def test_a_floor_that_reads_back_bounds_what_one_that_only_writes_does_not(self):
+        writes, back = (entry(f"floor 2r{form} in two dispatches", us, True) for form, us in ((" + 2w", 9), ("1w + 1r1w", 11)))
+        self.assertEqual([figures.reads_back(floor) for floor in (writes, back)], [False, True])
+        self.assertEqual(self.state(12, 9, writes["variant"], back), "below the floor that reads back")
+        self.assertEqual(self.state(12, 9, writes["variant"], entry(back["variant"], 9.5, True)), "missed")
+        self.assertIn("9.00, in two dispatches, 11.0 reading back", report.floor_cell(writes, None, back, None))
 
 
 if __name__ == "__main__":
