@@ -381,6 +381,8 @@ def tunables():
     cases.append(Call(140, total=333, dtype=F16, packed=True, rotary="interleaved", size=64, block=32, seed=423).case("large_form_packed_with_past",
                  tunables={**LARGE_FORM, "MATRIX_NEAR_HEADS": 1}))
     cases.append(Call(135, dtype=F16, scale=24.0, size=32, seed=424).case("large_form_rescaled", tunables=LARGE_FORM))
+    # Heads that cannot be shared: fewer rows a subgroup, so that a tile has at most eight blocks of rows.
+    cases.append(Call(140, dtype=F16, size=8, seed=425).case("large_form_of_unshared_heads", tunables=LARGE_FORM))
     # Fewer keys than a matrix has.
     cases.append(Call(40, total=70, dtype=F16, packed=True, size=32, seed=420, blocks=5).case("native_matrices_few_keys", tunables={"MATRIX_KEYS": 8}))
     cases.append(Call(40, size=32, seed=420).case("split_native_matrices_few_keys", tunables={"MATRIX_KEYS": 8, "SPLIT_FLOAT32": True}))
