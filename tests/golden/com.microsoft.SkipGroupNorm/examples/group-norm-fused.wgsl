@@ -54,6 +54,7 @@ fn finish(m: vec4<f32>, epsilon: f32) -> vec4<f32> {
 
 
 
+
 // The rounding must happen although nobody may store the word: compilers take f32(f16(x)) for x. They cannot see through a value that only the
 // call knows (zero, always).
 fn hold(p: Packed) -> Packed {

@@ -1,4 +1,4 @@
-struct Params { zero: u32, jobs: u32, rows: u32, groups: u32, epsilon: f32, _pad0: u32, _pad1: u32, _pad2: u32 };
+struct Params { zero: u32, jobs: u32, rows: u32, groups: u32, inverse: f32, epsilon: f32, _pad0: u32, _pad1: u32 };
 @group(0) @binding(0) var<storage, read> X: array<f32>;
 @group(0) @binding(1) var<storage, read> skip: array<f32>;
 @group(0) @binding(2) var<storage, read> gamma: array<f32>;
@@ -37,6 +37,7 @@ fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
 
 
 
+
 var<workgroup> cells: array<vec4<f32>, 3>;
 var<workgroup> constants: array<vec4<f32>, 1>;
 var<workgroup> totals: array<vec3<f32>, 3>;
@@ -44,33 +45,39 @@ var<workgroup> totals: array<vec3<f32>, 3>;
 
 @compute @workgroup_size(3)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let job = workgroup.x + workgroup.y * 65535u;
-  if (job >= params.jobs) {
+  let place0 = workgroup.x + workgroup.y * 65535u;
+  if (place0 >= params.jobs) {
     return;
   }
+  let job = place0;
   let ownGroup = job * 1u + lane / 3u;
   let place = lane % 3u;
   let full = true;
   let groupIndex = ownGroup;
-  let tail = full && place + 0u < params.rows;
   let batch = groupIndex / 3u;
   let firstChannel = (groupIndex % 3u) * 3u;
   let base = groupIndex * params.rows + place;
-  let valid0 = full && tail;
-  let i0 = select(base, base + 0u, valid0);
+  let tail = full;
+  let i0 = base + 0u;
   let x0 = X[i0];
 let k0 = skip[i0];
 
   let s0 = pack(part0(x0) + part0(k0));
 
 
-  let count0 = select(0.0, select(0.0, 1.0, tail), full);
   let pivot0 = part0(s0);
-  let rest0 = f32();
-  let squares0 = f32();
-  let unit0 = vec4<f32>(count0, pivot0, rest0, squares0);
-  cells[lane] = unit0;
+  let d0_0 = part0(s0) - pivot0;
+  let sum0 = d0_0;
+  let count = select(0.0, select(0.0, 1.0, tail), full);
+  let share = select(1.0, 1.0, tail);
+  let sumOf0 = sum0;
+  let restOf0 = sumOf0 * share;
+  let rest0 = f32(restOf0);
+  let e0_0 = d0_0 - rest0;
+  let squares0 = e0_0 * e0_0;
+  let unit0 = vec4<f32>(count, pivot0, restOf0, squares0);
 
+  cells[lane] = unit0;
   workgroupBarrier();
   let slot = lane / 2u;
   {
@@ -97,7 +104,7 @@ let k0 = skip[i0];
   }
   workgroupBarrier();
   let moments = constants[lane / 3u];
-  if (full && tail) {
+  if (full) {
   let value0 = (i0 - groupIndex * params.rows) * 1u;
   let c0 = firstChannel + value0 / 1u;
 

@@ -161,14 +161,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   index = base + (firstBlock * 1u + place) * 40u + column0;
   for (block = firstBlock; block < last; block++) {
     let s0 = S[index + 0u];
-    let s1 = S[index + 0u + 8u];
-    let s2 = S[index + 0u + 16u];
-    let s3 = S[index + 0u + 24u];
-    let s4 = S[index + 0u + 32u];
     Y[index + 0u] = pack(silu(fma(part0(s0) - mean0, scale0, offset0)));
+    let s1 = S[index + 0u + 8u];
     Y[index + 0u + 8u] = pack(silu(fma(part0(s1) - mean1, scale1, offset1)));
+    let s2 = S[index + 0u + 16u];
     Y[index + 0u + 16u] = pack(silu(fma(part0(s2) - mean2, scale2, offset2)));
+    let s3 = S[index + 0u + 24u];
     Y[index + 0u + 24u] = pack(silu(fma(part0(s3) - mean3, scale3, offset3)));
+    let s4 = S[index + 0u + 32u];
     Y[index + 0u + 32u] = pack(silu(fma(part0(s4) - mean4, scale4, offset4)));
     index += stride;
   }

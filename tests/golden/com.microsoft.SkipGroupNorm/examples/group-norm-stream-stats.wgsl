@@ -37,6 +37,7 @@ fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
 
 
 
+
 var<workgroup> cells: array<vec4<f32>, 40>;
 
 @compute @workgroup_size(8)
@@ -96,141 +97,114 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let skip4 = skipWord4;
 
 
-  // Whole blocks of 2 rows per lane. The blocks of a lane are equal in size, so the weights of the merge follow from the block number.
-  let wholeBlocks = min(params.rows, params.imageVectors / 40u) / 2u;
+  // Whole blocks of 1 rows per lane. The blocks of a lane are equal in size, so the weights of the merge follow from the block number.
+  let wholeBlocks = min(params.rows, params.imageVectors / 40u) / 1u;
   let firstBlock = run * params.blocksPerRun;
   let blocks = min(params.blocksPerRun, max(wholeBlocks, firstBlock) - firstBlock);
   const blockStep = 1u;
-  let restRow = (firstBlock + blocks * blockStep) * 2u;
-  let stride = blockStep * 80u;
-  var index = base + (firstBlock * 2u + place) * 40u + column0;
+  let restRow = (firstBlock + blocks * blockStep) * 1u;
+  let stride = blockStep * 40u;
+  var index = base + (firstBlock * 1u + place) * 40u + column0;
   let end = base + params.imageVectors;
   let holdsRest = restRow < params.rows && blocks < params.blocksPerRun;
+  // A software adapter keeps what a lane holds in memory, and pays for each branch: pivots first, then one column after the other.
+  if (blocks > 0u) {
+    let x0 = X[index];
+
+    let s0 = pack(part0(x0) + skip0 + bias0);
+
+    pivot0 = part0(s0);
+    let x1 = X[index + 8u];
+
+    let s1 = pack(part0(x1) + skip1 + bias1);
+
+    pivot1 = part0(s1);
+    let x2 = X[index + 16u];
+
+    let s2 = pack(part0(x2) + skip2 + bias2);
+
+    pivot2 = part0(s2);
+    let x3 = X[index + 24u];
+
+    let s3 = pack(part0(x3) + skip3 + bias3);
+
+    pivot3 = part0(s3);
+    let x4 = X[index + 32u];
+
+    let s4 = pack(part0(x4) + skip4 + bias4);
+
+    pivot4 = part0(s4);
+  }
   for (var block = 0u; block < blocks; block++) {
+    let weight = 1.0 / f32(block + 1u);
+    let before = f32(block * 1u) * weight;
     let x0 = X[index + 0u];
-
-    let x1 = X[index + 0u + 8u];
-
-    let x2 = X[index + 0u + 16u];
-
-    let x3 = X[index + 0u + 24u];
-
-    let x4 = X[index + 0u + 32u];
-
-    let x5 = X[index + 40u];
-
-    let x6 = X[index + 40u + 8u];
-
-    let x7 = X[index + 40u + 16u];
-
-    let x8 = X[index + 40u + 24u];
-
-    let x9 = X[index + 40u + 32u];
 
     let s0 = pack(part0(x0) + skip0 + bias0);
 
     S[index + 0u] = s0;
-    let s1 = pack(part0(x1) + skip1 + bias1);
-
-    S[index + 0u + 8u] = s1;
-    let s2 = pack(part0(x2) + skip2 + bias2);
-
-    S[index + 0u + 16u] = s2;
-    let s3 = pack(part0(x3) + skip3 + bias3);
-
-    S[index + 0u + 24u] = s3;
-    let s4 = pack(part0(x4) + skip4 + bias4);
-
-    S[index + 0u + 32u] = s4;
-    let s5 = pack(part0(x5) + skip0 + bias0);
-
-    S[index + 40u] = s5;
-    let s6 = pack(part0(x6) + skip1 + bias1);
-
-    S[index + 40u + 8u] = s6;
-    let s7 = pack(part0(x7) + skip2 + bias2);
-
-    S[index + 40u + 16u] = s7;
-    let s8 = pack(part0(x8) + skip3 + bias3);
-
-    S[index + 40u + 24u] = s8;
-    let s9 = pack(part0(x9) + skip4 + bias4);
-
-    S[index + 40u + 32u] = s9;
-    if (block == 0u) {
-      pivot0 = part0(s0);
-      pivot1 = part0(s1);
-      pivot2 = part0(s2);
-      pivot3 = part0(s3);
-      pivot4 = part0(s4);
-    }
     let d0_0 = part0(s0) - pivot0;
-    let d1_0 = part0(s5) - pivot0;
-    let mean0 = (d0_0 + d1_0) * 0.5;
+    let mean0 = (d0_0) * 1.0;
     let e0_0 = d0_0 - mean0;
-    let e1_0 = d1_0 - mean0;
-    let apart0 = fma(e1_0, e1_0, e0_0 * e0_0);
-    let d0_1 = part0(s1) - pivot1;
-    let d1_1 = part0(s6) - pivot1;
-    let mean1 = (d0_1 + d1_1) * 0.5;
-    let e0_1 = d0_1 - mean1;
-    let e1_1 = d1_1 - mean1;
-    let apart1 = fma(e1_1, e1_1, e0_1 * e0_1);
-    let d0_2 = part0(s2) - pivot2;
-    let d1_2 = part0(s7) - pivot2;
-    let mean2 = (d0_2 + d1_2) * 0.5;
-    let e0_2 = d0_2 - mean2;
-    let e1_2 = d1_2 - mean2;
-    let apart2 = fma(e1_2, e1_2, e0_2 * e0_2);
-    let d0_3 = part0(s3) - pivot3;
-    let d1_3 = part0(s8) - pivot3;
-    let mean3 = (d0_3 + d1_3) * 0.5;
-    let e0_3 = d0_3 - mean3;
-    let e1_3 = d1_3 - mean3;
-    let apart3 = fma(e1_3, e1_3, e0_3 * e0_3);
-    let d0_4 = part0(s4) - pivot4;
-    let d1_4 = part0(s9) - pivot4;
-    let mean4 = (d0_4 + d1_4) * 0.5;
-    let e0_4 = d0_4 - mean4;
-    let e1_4 = d1_4 - mean4;
-    let apart4 = fma(e1_4, e1_4, e0_4 * e0_4);
-    if (block == 0u) {
-      rest0 = mean0;
-      squares0 = apart0;
-      rest1 = mean1;
-      squares1 = apart1;
-      rest2 = mean2;
-      squares2 = apart2;
-      rest3 = mean3;
-      squares3 = apart3;
-      rest4 = mean4;
-      squares4 = apart4;
-    } else {
-      let weight = 1.0 / f32(block + 1u);
-      let before = f32(block * 2u) * weight;
+    let apart0 = e0_0 * e0_0;
       let delta0 = mean0 - rest0;
       rest0 = fma(delta0, vec4<f32>(weight), rest0);
       squares0 = fma(delta0 * delta0, vec4<f32>(before), squares0 + apart0);
+    let x1 = X[index + 0u + 8u];
+
+    let s1 = pack(part0(x1) + skip1 + bias1);
+
+    S[index + 0u + 8u] = s1;
+    let d0_1 = part0(s1) - pivot1;
+    let mean1 = (d0_1) * 1.0;
+    let e0_1 = d0_1 - mean1;
+    let apart1 = e0_1 * e0_1;
       let delta1 = mean1 - rest1;
       rest1 = fma(delta1, vec4<f32>(weight), rest1);
       squares1 = fma(delta1 * delta1, vec4<f32>(before), squares1 + apart1);
+    let x2 = X[index + 0u + 16u];
+
+    let s2 = pack(part0(x2) + skip2 + bias2);
+
+    S[index + 0u + 16u] = s2;
+    let d0_2 = part0(s2) - pivot2;
+    let mean2 = (d0_2) * 1.0;
+    let e0_2 = d0_2 - mean2;
+    let apart2 = e0_2 * e0_2;
       let delta2 = mean2 - rest2;
       rest2 = fma(delta2, vec4<f32>(weight), rest2);
       squares2 = fma(delta2 * delta2, vec4<f32>(before), squares2 + apart2);
+    let x3 = X[index + 0u + 24u];
+
+    let s3 = pack(part0(x3) + skip3 + bias3);
+
+    S[index + 0u + 24u] = s3;
+    let d0_3 = part0(s3) - pivot3;
+    let mean3 = (d0_3) * 1.0;
+    let e0_3 = d0_3 - mean3;
+    let apart3 = e0_3 * e0_3;
       let delta3 = mean3 - rest3;
       rest3 = fma(delta3, vec4<f32>(weight), rest3);
       squares3 = fma(delta3 * delta3, vec4<f32>(before), squares3 + apart3);
+    let x4 = X[index + 0u + 32u];
+
+    let s4 = pack(part0(x4) + skip4 + bias4);
+
+    S[index + 0u + 32u] = s4;
+    let d0_4 = part0(s4) - pivot4;
+    let mean4 = (d0_4) * 1.0;
+    let e0_4 = d0_4 - mean4;
+    let apart4 = e0_4 * e0_4;
       let delta4 = mean4 - rest4;
       rest4 = fma(delta4, vec4<f32>(weight), rest4);
       squares4 = fma(delta4 * delta4, vec4<f32>(before), squares4 + apart4);
-    }
     index += stride;
   }
-  var count0 = f32(blocks * 2u);
-  var count1 = f32(blocks * 2u);
-  var count2 = f32(blocks * 2u);
-  var count3 = f32(blocks * 2u);
-  var count4 = f32(blocks * 2u);
+  var count0 = f32(blocks * 1u);
+  var count1 = f32(blocks * 1u);
+  var count2 = f32(blocks * 1u);
+  var count3 = f32(blocks * 1u);
+  var count4 = f32(blocks * 1u);
   // What is left over, in one more block; a place behind the end reads the last vector, which does not count.
   if (holdsRest) {
     let at0 = min(index + 0u, end - 1u);
@@ -252,26 +226,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let at4 = min(index + 0u + 32u, end - 1u);
     let valid4 = restRow + place + 0u < params.rows && index + 0u + 32u < end;
     let x4 = X[at4];
-
-    let at5 = min(index + 40u, end - 1u);
-    let valid5 = restRow + place + 1u < params.rows && index + 40u < end;
-    let x5 = X[at5];
-
-    let at6 = min(index + 40u + 8u, end - 1u);
-    let valid6 = restRow + place + 1u < params.rows && index + 40u + 8u < end;
-    let x6 = X[at6];
-
-    let at7 = min(index + 40u + 16u, end - 1u);
-    let valid7 = restRow + place + 1u < params.rows && index + 40u + 16u < end;
-    let x7 = X[at7];
-
-    let at8 = min(index + 40u + 24u, end - 1u);
-    let valid8 = restRow + place + 1u < params.rows && index + 40u + 24u < end;
-    let x8 = X[at8];
-
-    let at9 = min(index + 40u + 32u, end - 1u);
-    let valid9 = restRow + place + 1u < params.rows && index + 40u + 32u < end;
-    let x9 = X[at9];
 
     let s0 = pack(part0(x0) + skip0 + bias0);
 
@@ -298,109 +252,74 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if (valid4) {
       S[at4] = s4;
     }
-    let s5 = pack(part0(x5) + skip0 + bias0);
-
-    if (valid5) {
-      S[at5] = s5;
-    }
-    let s6 = pack(part0(x6) + skip1 + bias1);
-
-    if (valid6) {
-      S[at6] = s6;
-    }
-    let s7 = pack(part0(x7) + skip2 + bias2);
-
-    if (valid7) {
-      S[at7] = s7;
-    }
-    let s8 = pack(part0(x8) + skip3 + bias3);
-
-    if (valid8) {
-      S[at8] = s8;
-    }
-    let s9 = pack(part0(x9) + skip4 + bias4);
-
-    if (valid9) {
-      S[at9] = s9;
-    }
-    let more0 = select(0.0, 1.0, valid0) + select(0.0, 1.0, valid5);
+    let more0 = select(0.0, 1.0, valid0);
     let scale0 = 1.0 / max(more0, 1.0);
     let weight0 = more0 / max(count0 + more0, 1.0);
     if (count0 == 0.0 && valid0) {
       pivot0 = part0(s0);
     }
     let d0_0 = select(vec4<f32>(), part0(s0) - pivot0, valid0);
-    let d1_0 = select(vec4<f32>(), part0(s5) - pivot0, valid5);
-    let mean0 = (d0_0 + d1_0) * scale0;
+    let mean0 = (d0_0) * scale0;
     let e0_0 = select(vec4<f32>(), d0_0 - mean0, valid0);
-    let e1_0 = select(vec4<f32>(), d1_0 - mean0, valid5);
     let delta0 = mean0 - rest0;
     rest0 = fma(delta0, vec4<f32>(weight0), rest0);
-    squares0 += fma(e1_0, e1_0, e0_0 * e0_0);
+    squares0 += e0_0 * e0_0;
     squares0 = fma(delta0 * delta0, vec4<f32>(count0 * weight0), squares0);
     count0 += more0;
-    let more1 = select(0.0, 1.0, valid1) + select(0.0, 1.0, valid6);
+    let more1 = select(0.0, 1.0, valid1);
     let scale1 = 1.0 / max(more1, 1.0);
     let weight1 = more1 / max(count1 + more1, 1.0);
     if (count1 == 0.0 && valid1) {
       pivot1 = part0(s1);
     }
     let d0_1 = select(vec4<f32>(), part0(s1) - pivot1, valid1);
-    let d1_1 = select(vec4<f32>(), part0(s6) - pivot1, valid6);
-    let mean1 = (d0_1 + d1_1) * scale1;
+    let mean1 = (d0_1) * scale1;
     let e0_1 = select(vec4<f32>(), d0_1 - mean1, valid1);
-    let e1_1 = select(vec4<f32>(), d1_1 - mean1, valid6);
     let delta1 = mean1 - rest1;
     rest1 = fma(delta1, vec4<f32>(weight1), rest1);
-    squares1 += fma(e1_1, e1_1, e0_1 * e0_1);
+    squares1 += e0_1 * e0_1;
     squares1 = fma(delta1 * delta1, vec4<f32>(count1 * weight1), squares1);
     count1 += more1;
-    let more2 = select(0.0, 1.0, valid2) + select(0.0, 1.0, valid7);
+    let more2 = select(0.0, 1.0, valid2);
     let scale2 = 1.0 / max(more2, 1.0);
     let weight2 = more2 / max(count2 + more2, 1.0);
     if (count2 == 0.0 && valid2) {
       pivot2 = part0(s2);
     }
     let d0_2 = select(vec4<f32>(), part0(s2) - pivot2, valid2);
-    let d1_2 = select(vec4<f32>(), part0(s7) - pivot2, valid7);
-    let mean2 = (d0_2 + d1_2) * scale2;
+    let mean2 = (d0_2) * scale2;
     let e0_2 = select(vec4<f32>(), d0_2 - mean2, valid2);
-    let e1_2 = select(vec4<f32>(), d1_2 - mean2, valid7);
     let delta2 = mean2 - rest2;
     rest2 = fma(delta2, vec4<f32>(weight2), rest2);
-    squares2 += fma(e1_2, e1_2, e0_2 * e0_2);
+    squares2 += e0_2 * e0_2;
     squares2 = fma(delta2 * delta2, vec4<f32>(count2 * weight2), squares2);
     count2 += more2;
-    let more3 = select(0.0, 1.0, valid3) + select(0.0, 1.0, valid8);
+    let more3 = select(0.0, 1.0, valid3);
     let scale3 = 1.0 / max(more3, 1.0);
     let weight3 = more3 / max(count3 + more3, 1.0);
     if (count3 == 0.0 && valid3) {
       pivot3 = part0(s3);
     }
     let d0_3 = select(vec4<f32>(), part0(s3) - pivot3, valid3);
-    let d1_3 = select(vec4<f32>(), part0(s8) - pivot3, valid8);
-    let mean3 = (d0_3 + d1_3) * scale3;
+    let mean3 = (d0_3) * scale3;
     let e0_3 = select(vec4<f32>(), d0_3 - mean3, valid3);
-    let e1_3 = select(vec4<f32>(), d1_3 - mean3, valid8);
     let delta3 = mean3 - rest3;
     rest3 = fma(delta3, vec4<f32>(weight3), rest3);
-    squares3 += fma(e1_3, e1_3, e0_3 * e0_3);
+    squares3 += e0_3 * e0_3;
     squares3 = fma(delta3 * delta3, vec4<f32>(count3 * weight3), squares3);
     count3 += more3;
-    let more4 = select(0.0, 1.0, valid4) + select(0.0, 1.0, valid9);
+    let more4 = select(0.0, 1.0, valid4);
     let scale4 = 1.0 / max(more4, 1.0);
     let weight4 = more4 / max(count4 + more4, 1.0);
     if (count4 == 0.0 && valid4) {
       pivot4 = part0(s4);
     }
     let d0_4 = select(vec4<f32>(), part0(s4) - pivot4, valid4);
-    let d1_4 = select(vec4<f32>(), part0(s9) - pivot4, valid9);
-    let mean4 = (d0_4 + d1_4) * scale4;
+    let mean4 = (d0_4) * scale4;
     let e0_4 = select(vec4<f32>(), d0_4 - mean4, valid4);
-    let e1_4 = select(vec4<f32>(), d1_4 - mean4, valid9);
     let delta4 = mean4 - rest4;
     rest4 = fma(delta4, vec4<f32>(weight4), rest4);
-    squares4 += fma(e1_4, e1_4, e0_4 * e0_4);
+    squares4 += e0_4 * e0_4;
     squares4 = fma(delta4 * delta4, vec4<f32>(count4 * weight4), squares4);
     count4 += more4;
   }

@@ -30,23 +30,8 @@ fn pair_sum(value: vec2<f32>) -> vec2<f32> {
   return total;
 }
 
-// Whether the two halves of word `at` of a pair lie in its first row.
-fn in_first(at: u32) -> vec2<bool> {
-  return vec2<u32>(2u * at, 2u * at + 1u) < vec2<u32>(params.hidden);
-}
-
-// The two columns of word `at`.
-fn columns(at: u32) -> vec2<u32> {
-  let element = vec2<u32>(2u * at, 2u * at + 1u);
-  return select(element - params.hidden, element, in_first(at));
-}
-
-// The halves of columns `c` out of the words that hold them.
-fn gathered(words: vec2<u32>, c: vec2<u32>) -> vec2<f32> {
-  let low = select(words.x & 0xffffu, words.x >> 16u, (c.x & 1u) == 1u);
-  let high = select(words.y << 16u, words.y & 0xffff0000u, (c.y & 1u) == 1u);
-  return unpack_halves2(low | high);
-}
+// The word in the middle of a pair.
+const middle = 0u;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32, @builtin(subgroup_id) subgroup: u32,
@@ -58,30 +43,36 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   // Lanes without a pair of their own follow the last one, so that all take part in the sums; they store nothing.
   let pair = min(wanted, pairs - 1u);
   let own = wanted == pair;
-  // The last pair may be one row; its last word then has one half that belongs to nothing and is written as zero.
-  let elements = min(2u, params.rows - 2u * pair) * params.hidden;
-  let words = (elements + 1u) / 2u;
-  let start = pair * params.hidden;
+  // The last pair may be one row; the second half of its last word belongs to nothing then and is written as zero.
+  let both = 2u * pair + 1u < params.rows;
+  let first = pair * 1u;
+  let second = first + select(0u, middle, both);
 
-  let inside0 = lane + 0u < words;
-  let i0 = min(lane + 0u, words - 1u);
-  let x0 = x[start + i0];
-  let skip0 = skip[start + i0];
-  let c0 = columns(i0);
-  let gamma0 = vec2<u32>(gamma[c0.x / 2u], gamma[c0.y / 2u]);
+  let inside0 = lane + 0u <= middle;
+  let i0 = min(lane + 0u, middle);
+  let in_second0 = inside0 && both && i0 > 0u;
+  let x0 = vec2<u32>(x[first + i0], x[second + i0]);
+  let skip0 = vec2<u32>(skip[first + i0], skip[second + i0]);
+  let gamma0 = gamma[i0];
+  let gamma_before0 = gamma[max(i0, 1u) - 1u];
+  let gamma_start = gamma[0];
+
 
   var squares = vec2<f32>();
-  var s0 = unpack_halves2(x0) + unpack_halves2(skip0);
-  s0.y = select(s0.y, 0.0, 2u * i0 + 1u >= elements);
-  let first0 = in_first(i0);
-  let squares0 = select(vec2<f32>(), s0 * s0, inside0);
-  let of_first0 = select(vec2<f32>(), squares0, first0);
-  let of_second0 = select(squares0, vec2<f32>(), first0);
-  squares += vec2<f32>(of_first0.x + of_first0.y, of_second0.x + of_second0.y);
+  var a0 = unpack_halves2(x0.x) + unpack_halves2(skip0.x);
+  a0.y = select(a0.y, 0.0, !both && i0 == middle);
+  let b0 = unpack_halves2(x0.y) + unpack_halves2(skip0.y);
+  let a_squares0 = select(vec2<f32>(), a0 * a0, inside0);
+  let b_squares0 = select(vec2<f32>(), b0 * b0, in_second0);
+  let shared0 = i0 == middle;
+  squares += vec2<f32>(a_squares0.x + select(a_squares0.y, 0.0, shared0),
+                       (b_squares0.x + b_squares0.y) + select(0.0, a_squares0.y, shared0));
 
-  if (own && inside0) { residual[start + i0] = pack_halves2(s0); }
+  if (own && inside0) { residual[first + i0] = pack_halves2(a0); }
+  if (own && in_second0) { residual[second + i0] = pack_halves2(b0); }
 
   let square_sum = pair_sum(squares);
-  let inverse = inverseSqrt(square_sum / f32(params.hidden) + params.epsilon);
-  if (own && inside0) { y[start + i0] = pack_halves2(s0 * select(inverse.yy, inverse.xx, first0) * gathered(gamma0, c0)); }
+  let inverse = inverseSqrt(square_sum / 1.0 + params.epsilon);
+  if (own && inside0) { y[first + i0] = pack_halves2(a0 * select(inverse.xx, inverse, shared0) * unpack_halves2(select(gamma0, (gamma0 & 0xffffu) | (gamma_start << 16u), i0 == middle))); }
+  if (own && in_second0) { y[second + i0] = pack_halves2(b0 * inverse.y * unpack_halves2((gamma_before0 >> 16u) | (gamma0 << 16u))); }
 }

@@ -41,9 +41,9 @@ fn store_output(octet: u32, value: mat2x4<f32>) {
 }
 
 
-// Lane-private: word * 8 + lane, key * 8 + lane.
+// Lane-private: word * 8 + lane, and (key * 1 + four rows) * 8 + lane, or vector * 8 + lane.
 var<workgroup> live_words: array<u32, 8>;
-var<workgroup> weights: array<f32, 128>;
+var<workgroup> weights: array<vec2<f32>, 128>;
 
 
 @compute @workgroup_size(8)
@@ -57,35 +57,41 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let token_tile = params.token_tiles - 1u - rest % params.token_tiles;
   let item = rest / params.token_tiles;
   let kv_head = head_group / 1u;
-  let head = kv_head * 1u + head_group % 1u * 1u + lane / 8u;
+  let head = kv_head * 1u + head_group % 1u * 1u;
   let span = item_span(item);
-  let base = (span.x / 8u + token_tile) * 8u;
+  let base = (span.x / 16u + token_tile) * 16u;
   let first = max(base, span.x);
-  let last = min(base + 8u, span.x + params.sequence);
+  let last = min(base + 16u, span.x + params.sequence);
   if (first >= last) {
     return;
   }
   let end = min(last, span.y);
-  let position = base + lane % 8u;
-  let exists = position >= first && position < last && lane < 8u;
-  let token = item * params.sequence + position - span.x;
   let cache = (item * 2u + kv_head) * params.capacity * 2u;
+  // A tile of rows lies in one row of blocks.
   let block_row = min(base / 16u, params.blocks - 1u);
 
-  var q0 = vec4<f32>();
-  var q1 = vec4<f32>();
-  if (exists) {
-    let at = (token * 2u + head) * 1u;
-    {
-      let x = load_query(at + 0u) * params.scale;
-      q0 = x[0];
-      q1 = x[1];
-    }
-  }
-  var o0 = vec4<f32>();
-  var o1 = vec4<f32>();
-  var row_max = kUnset;
-  var row_sum = 0.0;
+  let position0 = base + lane;
+  let exists0 = position0 >= first && position0 < last;
+  // Rows that do not exist repeat one that does.
+  let place0 = clamp(position0, first, last - 1u);
+  let token0 = item * params.sequence + place0 - span.x;
+  let query0 = (token0 * 2u + head) * 1u;
+  let q0_0 = load_query(query0 + 0u) * params.scale;
+  var o0_0 = vec4<f32>();
+  var o0_1 = vec4<f32>();
+  var row_max0 = kUnset;
+  var row_sum0 = 0.0;
+  let position1 = base + lane + 8u;
+  let exists1 = position1 >= first && position1 < last;
+  // Rows that do not exist repeat one that does.
+  let place1 = clamp(position1, first, last - 1u);
+  let token1 = item * params.sequence + place1 - span.x;
+  let query1 = (token1 * 2u + head) * 1u;
+  let q1_0 = load_query(query1 + 0u) * params.scale;
+  var o1_0 = vec4<f32>();
+  var o1_1 = vec4<f32>();
+  var row_max1 = kUnset;
+  var row_sum1 = 0.0;
 
   let windows = select((min(block_row, (max(end, 1u) - 1u) / 16u)) / 32u + 1u, 0u, first >= end);
   for (var window = 0u; window < windows; window++) {
@@ -93,7 +99,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var word = 0u; word < 1u; word++) {
       live_words[word * 8u + lane] = 0u;
     }
-    if (exists) {
+    {
       let mask_row = head % params.layouts;
       let pointers = mask_row * (params.blocks + 1u) + block_row;
       let begin = clamp(block_rows[pointers], 0, i32(params.columns));
@@ -113,83 +119,158 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let bit = firstTrailingBit(bits);
         bits &= bits - 1u;
         let block_start = (u32(start) + word * 32u + bit) * 16u;
-        // Keys that this row may see: [block_start, seen).
-        let seen = select(0u, min(position + 1u, end), ((mine >> bit) & 1u) != 0u);
+        // Keys that a row may see: [block_start, seen).
+        let reach = select(0u, end, ((mine >> bit) & 1u) != 0u);
+        let seen0 = min(position0 + 1u, reach);
+        let seen1 = min(position1 + 1u, reach);
         let block_end = min(block_start + 16u, end);
         for (var key_start = block_start; key_start < block_end; key_start += 16u) {
           let keys = min(key_start + 16u, block_end) - key_start;
-          var top = row_max;
+          let tile_at = cache + key_start * 2u;
+          var top0 = row_max0;
+          var top1 = row_max1;
           for (var k = 0u; k < keys; k += 4u) {
-            let at0 = cache + min(key_start + k + 0u, block_end - 1u) * 2u;
-            var s0 = vec4<f32>();
-            let at1 = cache + min(key_start + k + 1u, block_end - 1u) * 2u;
-            var s1 = vec4<f32>();
-            let at2 = cache + min(key_start + k + 2u, block_end - 1u) * 2u;
-            var s2 = vec4<f32>();
-            let at3 = cache + min(key_start + k + 3u, block_end - 1u) * 2u;
-            var s3 = vec4<f32>();
-            s0 += q0 * bitcast<vec4<f32>>(past_key[at0 + 0u]);
-            s1 += q0 * bitcast<vec4<f32>>(past_key[at1 + 0u]);
-            s2 += q0 * bitcast<vec4<f32>>(past_key[at2 + 0u]);
-            s3 += q0 * bitcast<vec4<f32>>(past_key[at3 + 0u]);
-            s0 += q1 * bitcast<vec4<f32>>(past_key[at0 + 1u]);
-            s1 += q1 * bitcast<vec4<f32>>(past_key[at1 + 1u]);
-            s2 += q1 * bitcast<vec4<f32>>(past_key[at2 + 1u]);
-            s3 += q1 * bitcast<vec4<f32>>(past_key[at3 + 1u]);
+            let past_key_place0 = lane;
+            let past_key_word0 = past_key[tile_at + min(k + past_key_place0 / 2u, keys - 1u) * 2u + past_key_place0 % 2u + 0u];
+            let past_key_part0_0 = bitcast<vec4<f32>>(past_key_word0);
+
+            var s0_0 = vec4<f32>();
+            var s1_0 = vec4<f32>();
+            let k0_0 = subgroupBroadcast(past_key_part0_0, 0u);
+            s0_0 += q0_0[0] * k0_0;
+            s1_0 += q1_0[0] * k0_0;
+            let k1_0 = subgroupBroadcast(past_key_part0_0, 1u);
+            s0_0 += q0_0[1] * k1_0;
+            s1_0 += q1_0[1] * k1_0;
             {
-              let sum = (s0.x + s0.y) + (s0.z + s0.w);
-              let score = select(2.0 * kUnset, sum, key_start + k + 0u < seen);
-              weights[(k + 0u) * 8u + lane] = score;
-              top = max(top, score);
+              let score0 = select(2.0 * kUnset, (s0_0.x + s0_0.y) + (s0_0.z + s0_0.w), key_start + k + 0u < seen0);
+              top0 = max(top0, score0);
+              let score1 = select(2.0 * kUnset, (s1_0.x + s1_0.y) + (s1_0.z + s1_0.w), key_start + k + 0u < seen1);
+              top1 = max(top1, score1);
+              weights[((k + 0u) * 1u + 0u) * 8u + lane] = vec2<f32>(score0, score1);
             }
+            var s0_1 = vec4<f32>();
+            var s1_1 = vec4<f32>();
+            let k0_1 = subgroupBroadcast(past_key_part0_0, 2u);
+            s0_1 += q0_0[0] * k0_1;
+            s1_1 += q1_0[0] * k0_1;
+            let k1_1 = subgroupBroadcast(past_key_part0_0, 3u);
+            s0_1 += q0_0[1] * k1_1;
+            s1_1 += q1_0[1] * k1_1;
             {
-              let sum = (s1.x + s1.y) + (s1.z + s1.w);
-              let score = select(2.0 * kUnset, sum, key_start + k + 1u < seen);
-              weights[(k + 1u) * 8u + lane] = score;
-              top = max(top, score);
+              let score0 = select(2.0 * kUnset, (s0_1.x + s0_1.y) + (s0_1.z + s0_1.w), key_start + k + 1u < seen0);
+              top0 = max(top0, score0);
+              let score1 = select(2.0 * kUnset, (s1_1.x + s1_1.y) + (s1_1.z + s1_1.w), key_start + k + 1u < seen1);
+              top1 = max(top1, score1);
+              weights[((k + 1u) * 1u + 0u) * 8u + lane] = vec2<f32>(score0, score1);
             }
+            var s0_2 = vec4<f32>();
+            var s1_2 = vec4<f32>();
+            let k0_2 = subgroupBroadcast(past_key_part0_0, 4u);
+            s0_2 += q0_0[0] * k0_2;
+            s1_2 += q1_0[0] * k0_2;
+            let k1_2 = subgroupBroadcast(past_key_part0_0, 5u);
+            s0_2 += q0_0[1] * k1_2;
+            s1_2 += q1_0[1] * k1_2;
             {
-              let sum = (s2.x + s2.y) + (s2.z + s2.w);
-              let score = select(2.0 * kUnset, sum, key_start + k + 2u < seen);
-              weights[(k + 2u) * 8u + lane] = score;
-              top = max(top, score);
+              let score0 = select(2.0 * kUnset, (s0_2.x + s0_2.y) + (s0_2.z + s0_2.w), key_start + k + 2u < seen0);
+              top0 = max(top0, score0);
+              let score1 = select(2.0 * kUnset, (s1_2.x + s1_2.y) + (s1_2.z + s1_2.w), key_start + k + 2u < seen1);
+              top1 = max(top1, score1);
+              weights[((k + 2u) * 1u + 0u) * 8u + lane] = vec2<f32>(score0, score1);
             }
+            var s0_3 = vec4<f32>();
+            var s1_3 = vec4<f32>();
+            let k0_3 = subgroupBroadcast(past_key_part0_0, 6u);
+            s0_3 += q0_0[0] * k0_3;
+            s1_3 += q1_0[0] * k0_3;
+            let k1_3 = subgroupBroadcast(past_key_part0_0, 7u);
+            s0_3 += q0_0[1] * k1_3;
+            s1_3 += q1_0[1] * k1_3;
             {
-              let sum = (s3.x + s3.y) + (s3.z + s3.w);
-              let score = select(2.0 * kUnset, sum, key_start + k + 3u < seen);
-              weights[(k + 3u) * 8u + lane] = score;
-              top = max(top, score);
+              let score0 = select(2.0 * kUnset, (s0_3.x + s0_3.y) + (s0_3.z + s0_3.w), key_start + k + 3u < seen0);
+              top0 = max(top0, score0);
+              let score1 = select(2.0 * kUnset, (s1_3.x + s1_3.y) + (s1_3.z + s1_3.w), key_start + k + 3u < seen1);
+              top1 = max(top1, score1);
+              weights[((k + 3u) * 1u + 0u) * 8u + lane] = vec2<f32>(score0, score1);
             }
           }
-          let factor = exp2(row_max - top);
-          row_max = top;
-          row_sum *= factor;
-          for (var k = 0u; k < keys; k++) {
-            let weight = exp2(weights[k * 8u + lane] - top);
-            weights[k * 8u + lane] = weight;
-            row_sum += weight;
+          let factor0 = exp2(row_max0 - top0);
+          row_max0 = top0;
+          row_sum0 *= factor0;
+          let factor1 = exp2(row_max1 - top1);
+          row_max1 = top1;
+          row_sum1 *= factor1;
+          // Up to a whole turn of the outputs' loop, where keys beyond the last weigh nothing.
+          let padded = (keys + 3u) / 4u * 4u;
+          for (var k = 0u; k < padded; k++) {
+            {
+              let slot = (k * 1u + 0u) * 8u + lane;
+              let scores = weights[slot];
+              let weight0 = select(0.0, exp2(scores.x - top0), k < keys);
+              row_sum0 += weight0;
+              let weight1 = select(0.0, exp2(scores.y - top1), k < keys);
+              row_sum1 += weight1;
+              weights[slot] = vec2<f32>(weight0, weight1);
+            }
           }
-          let value_at = cache + key_start * 2u;
           {
-            var a0 = o0 * factor;
-            var a1 = o1 * factor;
-            for (var k = 0u; k < keys; k++) {
-              let weight = weights[k * 8u + lane];
-              let at = value_at + k * 2u;
-              a0 += weight * bitcast<vec4<f32>>(past_value[at + 0u]);
-              a1 += weight * bitcast<vec4<f32>>(past_value[at + 1u]);
+            var a0_0 = o0_0 * factor0;
+            var a0_1 = o0_1 * factor0;
+            var a1_0 = o1_0 * factor1;
+            var a1_1 = o1_1 * factor1;
+            for (var k = 0u; k < keys; k += 4u) {
+            let past_value_place0 = lane;
+            let past_value_word0 = past_value[tile_at + min(k + past_value_place0 / 2u, keys - 1u) * 2u + past_value_place0 % 2u + 0u];
+            let past_value_part0_0 = bitcast<vec4<f32>>(past_value_word0);
+
+              let w0_0 = weights[((k + 0u) * 1u + 0u) * 8u + lane];
+              let v0_0 = subgroupBroadcast(past_value_part0_0, 0u);
+              a0_0 += w0_0.x * v0_0;
+              a1_0 += w0_0.y * v0_0;
+              let v1_0 = subgroupBroadcast(past_value_part0_0, 1u);
+              a0_1 += w0_0.x * v1_0;
+              a1_1 += w0_0.y * v1_0;
+              let w0_1 = weights[((k + 1u) * 1u + 0u) * 8u + lane];
+              let v0_1 = subgroupBroadcast(past_value_part0_0, 2u);
+              a0_0 += w0_1.x * v0_1;
+              a1_0 += w0_1.y * v0_1;
+              let v1_1 = subgroupBroadcast(past_value_part0_0, 3u);
+              a0_1 += w0_1.x * v1_1;
+              a1_1 += w0_1.y * v1_1;
+              let w0_2 = weights[((k + 2u) * 1u + 0u) * 8u + lane];
+              let v0_2 = subgroupBroadcast(past_value_part0_0, 4u);
+              a0_0 += w0_2.x * v0_2;
+              a1_0 += w0_2.y * v0_2;
+              let v1_2 = subgroupBroadcast(past_value_part0_0, 5u);
+              a0_1 += w0_2.x * v1_2;
+              a1_1 += w0_2.y * v1_2;
+              let w0_3 = weights[((k + 3u) * 1u + 0u) * 8u + lane];
+              let v0_3 = subgroupBroadcast(past_value_part0_0, 6u);
+              a0_0 += w0_3.x * v0_3;
+              a1_0 += w0_3.y * v0_3;
+              let v1_3 = subgroupBroadcast(past_value_part0_0, 7u);
+              a0_1 += w0_3.x * v1_3;
+              a1_1 += w0_3.y * v1_3;
             }
-            o0 = a0;
-            o1 = a1;
+            o0_0 = a0_0;
+            o0_1 = a0_1;
+            o1_0 = a1_0;
+            o1_1 = a1_1;
           }
         }
       }
     }
   }
 
-  if (exists) {
-    let inverse = select(0.0, 1.0 / row_sum, row_sum > 0.0);
-    let at = (token * 2u + head) * 1u;
-    store_output(at + 0u, mat2x4<f32>(o0, o1) * inverse);
+  if (exists0) {
+    let inverse = select(0.0, 1.0 / row_sum0, row_sum0 > 0.0);
+    let at = (token0 * 2u + head) * 1u;
+    store_output(at + 0u, mat2x4<f32>(o0_0, o0_1) * inverse);
+  }
+  if (exists1) {
+    let inverse = select(0.0, 1.0 / row_sum1, row_sum1 > 0.0);
+    let at = (token1 * 2u + head) * 1u;
+    store_output(at + 0u, mat2x4<f32>(o1_0, o1_1) * inverse);
   }
 }

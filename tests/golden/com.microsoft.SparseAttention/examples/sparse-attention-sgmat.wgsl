@@ -86,7 +86,8 @@ fn ask_lists(lane: u32, head: u32, first_row: u32) -> AskedLists {
 
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
 fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, end: u32) -> u32 {
-  for (var i = lane; i < 2u; i += 128u) {
+  if (lane < 2u) {
+    let i = lane;
     atomicStore(&live_bits[i], 0u);
   }
   workgroupBarrier();
@@ -117,15 +118,14 @@ fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, e
     }
   }
   workgroupBarrier();
-  for (var block = lane; block < 32u; block += 128u) {
+  if (lane < 32u) {
+    let block = lane;
     let mine = block / 32u;
     let bit = block % 32u;
     let bits = listed_bits(mine);
     if (((bits >> bit) & 1u) != 0u) {
       var ordinal = countOneBits(bits & ((1u << bit) - 1u));
-      for (var word = 0u; word < mine; word++) {
-        ordinal += countOneBits(listed_bits(word));
-      }
+      ordinal += select(0u, countOneBits(listed_bits(0u)), 0u < mine);
       var entry = start + block;
       entry |= ((atomicLoad(&live_bits[0u + mine]) >> bit) & 1u) << 24u;
       entry |= ((atomicLoad(&live_bits[1u + mine]) >> bit) & 1u) << 25u;
@@ -187,10 +187,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     return;
   }
   // The heads of a KV head are neighbours; late tokens have the longest rows and go first.
-  let head_group = index % 2u;
   let rest = index / 2u;
   let token_tile = params.token_tiles - 1u - rest % params.token_tiles;
-  let item = rest / params.token_tiles;
+  let near = rest / params.token_tiles;
+  let item = near;
+  let head_group = index % 2u;
   let kv_head = head_group / 1u;
   let first_head = kv_head * 1u + head_group % 1u * 1u;
   let span = item_span(item);
@@ -222,7 +223,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
   let whole = first == base && last == base + 32u;
   if (!whole) {
-  for (var i = lane; i < 32u; i += 128u) {
+  if (lane < 32u) {
+    let i = lane;
     let query_row = i / 1u;
     let octet = i % 1u + 0u;
     let query_position = base + query_row % 32u;
@@ -289,8 +291,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       }
       workgroupBarrier();
       // Round i multiplies the weights of tile i with its values and the queries with the keys of tile i - 1, while tiles i - 1 (values) and
-      // i - 2 (keys) are on their way; then scores become weights.
-      for (var i = tiles; ; i--) {
+      // i - 2 (keys) are on their way; then scores become weights. Round 0 stops before the keys.
+      for (var round = tiles + 1u; round > 0u; round--) {
+        let i = round - 1u;
         // Asked for early, as the list is a round ahead: what is read from workgroup memory just before its use is waited for.
         let rescaled = atomicLoad(&rescale_round);
         at_value0 = at_key0;
@@ -319,7 +322,7 @@ if (rescaled == i) {
           workgroupBarrier();
           o0_0 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, row_major>(&score_rows[row_group], 8u, 11u);
           workgroupBarrier();
-        }
+}
 
         // Weights times values.
         if (i < tiles) {
@@ -439,7 +442,6 @@ workgroupBarrier();
     workgroupBarrier();
   }
 
-
   // Outputs leave through the score rows, 32 columns at a time.
   row_sum += subgroupShuffleXor(row_sum, 1u);
   row_sum += subgroupShuffleXor(row_sum, 2u);
@@ -448,7 +450,8 @@ workgroupBarrier();
   }
   subgroupMatrixStore<row_major>(&score_rows[row_group], 0u, o0_0, 11u);
   workgroupBarrier();
-  for (var i = lane; i < 32u; i += 128u) {
+  if (lane < 32u) {
+    let i = lane;
     let out_row = i / 1u;
     let octet = i % 1u + 0u;
     let out_position = base + out_row % 32u;

@@ -103,7 +103,8 @@ fn ask_lists(lane: u32, head: u32, first_row: u32) -> AskedLists {
 
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
 fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, end: u32) -> u32 {
-  for (var i = lane; i < 4u; i += 256u) {
+  if (lane < 4u) {
+    let i = lane;
     atomicStore(&live_bits[i], 0u);
   }
   workgroupBarrier();
@@ -160,15 +161,14 @@ fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, e
     }
   }
   workgroupBarrier();
-  for (var block = lane; block < 32u; block += 256u) {
+  if (lane < 32u) {
+    let block = lane;
     let mine = block / 32u;
     let bit = block % 32u;
     let bits = listed_bits(mine);
     if (((bits >> bit) & 1u) != 0u) {
       var ordinal = countOneBits(bits & ((1u << bit) - 1u));
-      for (var word = 0u; word < mine; word++) {
-        ordinal += countOneBits(listed_bits(word));
-      }
+      ordinal += select(0u, countOneBits(listed_bits(0u)), 0u < mine);
       var entry = start + block;
       entry |= ((atomicLoad(&live_bits[0u + mine]) >> bit) & 1u) << 24u;
       entry |= ((atomicLoad(&live_bits[1u + mine]) >> bit) & 1u) << 25u;
@@ -278,7 +278,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var o3_0 = vec4<f32>();
 
   let windows = select(min((max(end, 1u) - 1u) / 16u, params.blocks - 1u) / 32u + 1u, 0u, first >= end);
-  for (var window = 0u; window < windows; window++) {
+  // Counted down: Tint proves such loops finite; to others safe mode adds a counter of 64 bits.
+  for (var left = windows; left > 0u; left--) {
+    let window = windows - left;
     let keys = list_live_blocks(lane, first_head, block_row, window * 32u, end);
     let tiles = (keys + 63u) / 64u;
       key_at0 = key_octet((0u) * 64u + slice_row0, keys, cache_head);
@@ -297,7 +299,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         next_query1 = vector_of_query(query_at1, within);
         next_key1 = vector_of_past_key(key_at1, within);
       }
-for (var tile = 0u; tile < tiles; tile++) {
+for (var more = tiles; more > 0u; more--) {
+      let tile = tiles - more;
       var s0_0 = 0.0;
       var s0_1 = 0.0;
       var s0_2 = 0.0;

@@ -69,7 +69,8 @@ fn ask_lists(lane: u32, head: u32, first_row: u32) -> AskedLists {
 
 // Lists the live blocks in [start, start + 32) and returns how many keys they hold up to key position `end` (exclusive, not zero).
 fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, end: u32) -> u32 {
-  for (var i = lane; i < 1u; i += 64u) {
+  if (lane < 1u) {
+    let i = lane;
     atomicStore(&live_bits[i], 0u);
   }
   workgroupBarrier();
@@ -87,15 +88,14 @@ fn list_asked_blocks(lane: u32, asked: AskedLists, first_row: u32, start: u32, e
     }
   }
   workgroupBarrier();
-  for (var block = lane; block < 32u; block += 64u) {
+  if (lane < 32u) {
+    let block = lane;
     let mine = block / 32u;
     let bit = block % 32u;
     let bits = listed_bits(mine);
     if (((bits >> bit) & 1u) != 0u) {
       var ordinal = countOneBits(bits & ((1u << bit) - 1u));
-      for (var word = 0u; word < mine; word++) {
-        ordinal += countOneBits(listed_bits(word));
-      }
+      ordinal += select(0u, countOneBits(listed_bits(0u)), 0u < mine);
       var entry = start + block;
       live_list[ordinal] = entry;
     }

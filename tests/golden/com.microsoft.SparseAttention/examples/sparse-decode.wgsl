@@ -325,6 +325,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         new_key0_w0 = bitcast<vec4<u32>>(turned_key[0]);
         new_key0_w1 = bitcast<vec4<u32>>(turned_key[1]);
       }
+
       if (appends && has0) {
         past_key[2u * (row + octet0) + 0u] = new_key0_w0;
         past_value[2u * (row + octet0) + 0u] = new_value0_w0;
