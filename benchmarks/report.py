@@ -385,6 +385,8 @@ def goal_state(goal, entry, floor, with_sum, back, of_floor):
         return "reached" if of_floor <= goal["of_floor"] else "missed"
     if "us" not in goal:
         return "no floor"
+    if entry.get("flops_per_second", 0) < 1e12 * goal.get("tflops", 0):
+        return "missed"
     if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
         return "reached"
     if floor and bounds(floor, entry, goal["us"]):
@@ -419,7 +421,10 @@ def goals_section(machine):
         counts[state] += 1
         name = case + (", trusted" if goal["mode"] == "trusted" else "")
         about = f"{goal['us']:g}" if "us" in goal else ""
+        about += f" ({goal['tflops']} TFLOP/s)" if "tflops" in goal else ""
         target = f"{goal['of_floor']} of the floor{', about ' if about else ''}{about}" if "of_floor" in goal else about
+        if entry and "tflops" in goal:
+            state += f" ({entry['seconds']['median'] * 1e3:.3f} ms; {entry['flops_per_second'] / 1e12:.0f} TFLOP/s)"
         ours, ratio = figure(entry) if entry else "-", f"{entry['seconds']['median'] * 1e6 / goal['us']:.2f}" if entry and about else "-"
         rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, back, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
     if rows:

@@ -75,6 +75,11 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.state(12, 11, clock_retries=3), "missed")
         self.assertEqual(self.state(12, 11, clock_retries=3, clock_held=True), "below the floor")
 
+    def test_a_rate_may_be_asked_for_too(self):
+        states = [report.goal_state({"us": 10, "tflops": 5}, entry("rows", us, True) | {"flops_per_second": rate}, None, None, None, None)
+                  for us, rate in ((10.04, 5.1e12), (10.04, 4.9e12), (10.06, 5.1e12))]
+        self.assertEqual(states, ["reached", "missed", "missed"])
+
     def test_two_dispatches_bound_two_dispatches(self):
         self.assertEqual(self.state(12, 11, "floor 2r + 3r2w in two dispatches"), "below the floor in two dispatches")
         self.assertEqual(self.state(12, 11, "floor 3r2w in two dispatches"), "missed")
