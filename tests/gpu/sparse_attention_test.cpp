@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -168,34 +170,54 @@ bool same_bits(float a, float b) {
 }
 bool same_bits(std::uint16_t a, float b) { return a == f16_from_f32(b); }
 
-// At most `sequence` rows of each head may change, to that head's own new values.
+// A new key as its place turns it: the first and second eight elements are pairs (NeoX).
+std::vector<float> turned(const Problem& problem, std::vector<float> key, std::int64_t place) {
+  const auto at = static_cast<std::size_t>(place) * 8;
+  for (std::size_t i = 0; i < 8; ++i) {
+    const float low = key[i], high = key[i + 8];
+    const float cosine = problem.cosine[at + i], sine = problem.sine[at + i];
+    key[i] = low * cosine - high * sine;
+    key[i + 8] = high * cosine + low * sine;
+  }
+  return key;
+}
+
 template <class Element>
-void check_cache(const Problem& problem, const std::vector<Element>& after,
+bool same_row(const Element* after, const std::vector<float>& row) {
+  return std::ranges::equal(row, std::span(after, row.size()),
+                            [](float want, Element found) { return same_bits(found, want); });
+}
+
+// At most `sequence` rows of each head may change, to that head's own new keys or values.
+// Values are eighths of small numbers, so that turned keys are exact in both types.
+template <class Element>
+void check_cache(const Problem& problem, bool keys, bool rotary, const std::vector<Element>& after,
                  const std::string& what) {
-  for (std::int64_t item = 0; item < problem.batch; ++item) {
-    for (std::int64_t head = 0; head < kKvHeads; ++head) {
-      std::int64_t changed = 0;
-      for (std::int64_t row = 0; row < kCapacity; ++row) {
-        const auto at =
-            static_cast<std::size_t>(((item * kKvHeads + head) * kCapacity + row) * kSize);
-        const auto same = [&](const std::vector<float>& values, std::size_t from) {
-          for (std::size_t i = 0; i < kSize; ++i) {
-            if (!same_bits(after[at + i], values[from + i])) return false;
-          }
-          return true;
-        };
-        if (same(problem.past_value, at)) continue;
-        ++changed;
-        bool own = false;
-        for (std::int64_t token = 0; token < problem.sequence && !own; ++token) {
-          own = same(problem.value,
-                     static_cast<std::size_t>(
-                         ((item * problem.sequence + token) * kKvHeads + head) * kSize));
-        }
-        EXPECT_TRUE(own) << what << ": item " << item << " head " << head << " row " << row;
+  const auto& past = keys ? problem.past_key : problem.past_value;
+  const auto& fresh = keys ? problem.key : problem.value;
+  const auto row_at = [](const std::vector<float>& all, std::int64_t row) {
+    const auto from = all.begin() + row * kSize;
+    return std::vector<float>(from, from + kSize);
+  };
+  ASSERT_EQ(after.size(), past.size()) << what;
+  for (std::int64_t head = 0; head < problem.batch * kKvHeads; ++head) {
+    std::int64_t changed = 0;
+    for (std::int64_t row = 0; row < kCapacity; ++row) {
+      const std::int64_t at = head * kCapacity + row;
+      const Element* found = after.data() + at * kSize;
+      if (same_row(found, row_at(past, at))) continue;
+      ++changed;
+      bool own = false;
+      for (std::int64_t token = 0; token < problem.sequence && !own; ++token) {
+        const std::int64_t item = head / kKvHeads;
+        std::vector<float> want =
+            row_at(fresh, (item * problem.sequence + token) * kKvHeads + head % kKvHeads);
+        if (keys && rotary) want = turned(problem, std::move(want), row);
+        own = same_row(found, want);
       }
-      EXPECT_LE(changed, problem.sequence) << what;
+      EXPECT_TRUE(own) << what << ": head " << head << " row " << row;
     }
+    EXPECT_LE(changed, problem.sequence) << what;
   }
 }
 
@@ -258,9 +280,12 @@ class SparseAttention : public ::testing::Test {
     if (!accepted) return;
     ASSERT_TRUE(result.has_value())
         << variant << ", " << garbage.name << ": " << result.error().to_string();
-    const auto values = result->at("pastValueT").template download<Element>();
-    ASSERT_TRUE(values.has_value());
-    check_cache(problem, *values, variant + ", " + garbage.name);
+    for (const bool keys : {false, true}) {
+      const char* port = keys ? "pastKeyT" : "pastValueT";
+      const auto cache = result->at(port).template download<Element>();
+      ASSERT_TRUE(cache.has_value());
+      check_cache(problem, keys, form.rotary, *cache, variant + ", " + garbage.name + ", " + port);
+    }
   }
 
   void stay_inside(const Form& form) {
@@ -300,19 +325,20 @@ TEST_F(SparseAttention, GarbageOnTheDeviceStaysInsideInHalves) {
 }
 
 // What the oracle gives for the caches as they are.
-reference::Outputs expected(const Problem& problem) {
+reference::Outputs expected(const Problem& problem, bool half) {
   reference::Call call;
   const auto add = [&](const char* port, const auto& values, DType dtype, Shape shape) {
     call.inputs.emplace_back(
         port, reference::Tensor{dtype, std::move(shape), {values.begin(), values.end()}});
   };
-  add("queryT", problem.query, DType::f32, {problem.batch, problem.sequence, kHeads * kSize});
-  add("keyT", problem.key, DType::f32, {problem.batch, problem.sequence, kKvHeads * kSize});
-  add("valueT", problem.value, DType::f32, {problem.batch, problem.sequence, kKvHeads * kSize});
-  add("pastKeyT", problem.past_key, DType::f32, problem.cache_shape());
-  add("pastValueT", problem.past_value, DType::f32, problem.cache_shape());
-  add("cosCacheT", problem.cosine, DType::f32, {kRows, 8});
-  add("sinCacheT", problem.sine, DType::f32, {kRows, 8});
+  const DType real = half ? DType::f16 : DType::f32;
+  add("queryT", problem.query, real, {problem.batch, problem.sequence, kHeads * kSize});
+  add("keyT", problem.key, real, {problem.batch, problem.sequence, kKvHeads * kSize});
+  add("valueT", problem.value, real, {problem.batch, problem.sequence, kKvHeads * kSize});
+  add("pastKeyT", problem.past_key, real, problem.cache_shape());
+  add("pastValueT", problem.past_value, real, problem.cache_shape());
+  add("cosCacheT", problem.cosine, real, {kRows, 8});
+  add("sinCacheT", problem.sine, real, {kRows, 8});
   add("blockRowIndicesT", problem.rows, DType::i32, {2, kBlocks + 1});
   add("blockColIndicesT", problem.columns, DType::i32,
       {2, static_cast<std::int64_t>(problem.columns.size()) / 2});
@@ -327,83 +353,143 @@ reference::Outputs expected(const Problem& problem) {
   return outputs ? *outputs : reference::Outputs{};
 }
 
-// Lengths from 30 on, `step` tokens apart, by one recorded call of this variant.
-void decode_loop(const Runtime& runtime, const Kernel& kernel, const std::string& variant,
-                 std::int32_t step, bool& accepted) {
-  Problem problem(1, 1);
-  problem.total = {30};
-  problem.lengths = {30};
-  Signature signature;
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  const Inputs inputs = problem.inputs(runtime, {.sequence = 1, .rotary = true});
-  for (const auto& [port, argument] : inputs) {
-    Tensor tensor;
-    if (const auto* host = std::get_if<HostTensor>(&argument)) {
-      auto uploaded = runtime.upload(*host);
-      ASSERT_TRUE(uploaded.has_value());
-      tensor = *uploaded;
-    } else {
-      tensor = std::get<Tensor>(argument);
-    }
-    signature.inputs.push_back({port, tensor.dtype(), tensor.shape()});
-    tensors.emplace_back(port, tensor);
+std::vector<float> download_floats(const Tensor& tensor, bool half) {
+  if (half) {
+    const auto halves = tensor.download<std::uint16_t>();
+    if (!halves) ADD_FAILURE() << halves.error().to_string();
+    std::vector<float> values(halves ? halves->size() : 0);
+    if (halves) std::ranges::transform(*halves, values.begin(), f32_from_f16);
+    return values;
   }
-  signature.attrs = options(true, "").attrs;
-  signature.variant = variant;
-  signature.tunables = options(true, variant).tunables;
-  auto prepared = kernel.prepare(signature);
-  accepted = prepared || prepared.error().code != "request/variant";
-  if (!accepted) return;
-  ASSERT_TRUE(prepared.has_value()) << prepared.error().to_string();
-  auto outputs = prepared->make_outputs();
-  ASSERT_TRUE(outputs.has_value()) << outputs.error().to_string();
-  for (const auto& [port, tensor] : *outputs) {
-    if (port == "outputT") tensors.emplace_back(port, tensor);
-  }
-  auto bound = prepared->bind(tensors);
-  ASSERT_TRUE(bound.has_value()) << bound.error().to_string();
-  const auto find = [&](std::string_view port) {
-    return std::ranges::find(tensors, port, &std::pair<std::string, Tensor>::first)->second;
-  };
-  for (std::int32_t length = 30; length <= kCapacity; length += step) {
-    problem.total = {length};
-    problem.lengths = {length};
-    ASSERT_TRUE(find("totalSequenceLengthT").upload(HostTensor(problem.total, {1})).has_value());
-    ASSERT_TRUE(
-        find("keyTotalSequenceLengthsT").upload(HostTensor(problem.lengths, {1})).has_value());
-    ASSERT_TRUE(bound->submit().has_value());
-    const auto output = find("outputT").download<float>();
-    ASSERT_TRUE(output.has_value());
-    const reference::Outputs want = expected(problem);
-    ASSERT_FALSE(want.empty());
-    for (std::size_t i = 0; i < output->size(); ++i) {
-      ASSERT_NEAR((*output)[i], want[0].second.values[i], 1e-4)
-          << variant << " length " << length << " element " << i;
-    }
-    // The caches that this call left behind are those of the next one.
-    for (std::size_t i = 0; i < problem.past_key.size(); ++i) {
-      problem.past_key[i] = static_cast<float>(want[1].second.values[i]);
-      problem.past_value[i] = static_cast<float>(want[2].second.values[i]);
-    }
-  }
+  const auto values = tensor.download<float>();
+  if (!values) ADD_FAILURE() << values.error().to_string();
+  return values ? *values : std::vector<float>{};
 }
 
+// One recorded call whose lengths change on the device.
+class DecodeLoop {
+ public:
+  DecodeLoop(const Runtime& runtime, const Kernel& kernel, const Form& form,
+             const std::string& variant)
+      : form_(form), variant_(variant) {
+    set_length(30);
+    record(runtime, kernel);
+  }
+
+  bool accepted() const { return accepted_; }
+
+  // Lengths from 30 on, `step` tokens apart.
+  void run(std::int32_t step) {
+    for (std::int32_t length = 30; length <= kCapacity; length += step) {
+      set_length(length);
+      ASSERT_TRUE(find("totalSequenceLengthT").upload(HostTensor(problem_.total, {1})).has_value());
+      ASSERT_TRUE(find("keyTotalSequenceLengthsT")
+                      .upload(HostTensor(problem_.lengths, {problem_.batch}))
+                      .has_value());
+      ASSERT_TRUE(bound_->submit().has_value());
+      check(length);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+ private:
+  // The second item is shorter and crosses its blocks' ends at other steps.
+  void set_length(std::int32_t length) {
+    problem_.total = {length};
+    problem_.lengths = {length, length - 13};
+  }
+
+  Tensor find(std::string_view port) const {
+    return std::ranges::find(tensors_, port, &std::pair<std::string, Tensor>::first)->second;
+  }
+
+  void record(const Runtime& runtime, const Kernel& kernel) {
+    Signature signature;
+    const Inputs inputs = problem_.inputs(runtime, form_);
+    for (const auto& [port, argument] : inputs) {
+      Tensor tensor;
+      if (const auto* host = std::get_if<HostTensor>(&argument)) {
+        auto uploaded = runtime.upload(*host);
+        ASSERT_TRUE(uploaded.has_value());
+        tensor = *uploaded;
+      } else {
+        tensor = std::get<Tensor>(argument);
+      }
+      signature.inputs.push_back({port, tensor.dtype(), tensor.shape()});
+      tensors_.emplace_back(port, tensor);
+    }
+    signature.attrs = options(true, "").attrs;
+    signature.variant = variant_;
+    signature.tunables = options(true, variant_).tunables;
+    auto prepared = kernel.prepare(signature);
+    accepted_ = prepared || prepared.error().code != "request/variant";
+    if (!accepted_) return;
+    ASSERT_TRUE(prepared.has_value()) << prepared.error().to_string();
+    auto outputs = prepared->make_outputs();
+    ASSERT_TRUE(outputs.has_value()) << outputs.error().to_string();
+    for (const auto& [port, tensor] : *outputs) {
+      if (port == "outputT") tensors_.emplace_back(port, tensor);
+    }
+    auto bound = prepared->bind(tensors_);
+    ASSERT_TRUE(bound.has_value()) << bound.error().to_string();
+    bound_ = std::move(*bound);
+  }
+
+  void check(std::int32_t length) {
+    const std::vector<float> output = download_floats(find("outputT"), form_.half);
+    const reference::Outputs want = expected(problem_, form_.half);
+    ASSERT_FALSE(want.empty());
+    ASSERT_EQ(output.size(), want[0].second.values.size());
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      ASSERT_NEAR(output[i], want[0].second.values[i], form_.half ? 2e-3 : 1e-4)
+          << variant_ << " length " << length << " element " << i;
+    }
+    // The caches that this call left behind are those of the next one.
+    std::ranges::transform(want[1].second.values, problem_.past_key.begin(), to_float);
+    std::ranges::transform(want[2].second.values, problem_.past_value.begin(), to_float);
+    ASSERT_EQ(download_floats(find("pastKeyT"), form_.half), problem_.past_key) << variant_;
+    ASSERT_EQ(download_floats(find("pastValueT"), form_.half), problem_.past_value) << variant_;
+  }
+
+  static float to_float(double value) { return static_cast<float>(value); }
+
+  Form form_;
+  std::string variant_;
+  Problem problem_{2, 1};
+  std::vector<std::pair<std::string, Tensor>> tensors_;
+  std::optional<Bound> bound_;
+  bool accepted_ = false;
+};
+
+constexpr Form kLoops[] = {{.sequence = 1, .rotary = true},
+                           {.sequence = 1, .rotary = true, .half = true},
+                           {.sequence = 1, .rotary = true, .packed = true},
+                           {.sequence = 1, .rotary = true, .packed = true, .half = true}};
+
 TEST_F(SparseAttention, OneBoundCallServesADecodeLoop) {
-  bool accepted = false;
-  decode_loop(*runtime_, kernel_, "", 1, accepted);
-  EXPECT_TRUE(accepted);
+  for (const Form& form : kLoops) {
+    DecodeLoop loop(*runtime_, kernel_, form, "");
+    ASSERT_TRUE(loop.accepted() && !HasFatalFailure());
+    loop.run(1);
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST_F(SparseAttention, OneBoundCallOfEachVariantServesADecodeLoop) {
-  std::size_t variants = 0;
-  for (const std::string& variant : kernel_.package().variants()) {
-    if (!variant.starts_with("separate_rotary")) continue;
-    bool accepted = false;
-    decode_loop(*runtime_, kernel_, variant, 7, accepted);
-    if (HasFatalFailure()) return;
-    variants += accepted;
+  for (const Form& form : kLoops) {
+    std::size_t variants = 0;
+    for (const std::string& variant : kernel_.package().variants()) {
+      if (!variant.starts_with(form.packed ? "packed_rotary" : "separate_rotary")) continue;
+      DecodeLoop loop(*runtime_, kernel_, form, variant);
+      if (HasFatalFailure()) return;
+      if (!loop.accepted()) continue;
+      loop.run(7);
+      if (HasFatalFailure()) return;
+      ++variants;
+    }
+    EXPECT_GE(variants, 2u) << (form.packed ? "packed" : "separate")
+                            << (form.half ? " halves" : "");
   }
-  EXPECT_GE(variants, 2u);
 }
 
 }  // namespace
