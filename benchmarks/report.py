@@ -247,8 +247,9 @@ def turns_section(machine):
     for report in machine.turns:
         c = report["context"]
         versions = ", ".join(f"{name} {version}" for name, version in c["versions"].items() if version != "missing")
+        counts = sorted({len(row["ours"]) for row in report["rows"] if "error" not in row}) or [c["rounds"]]
         yield f"### In turns with {c['peer']}\n"
-        yield (f"{c['date'][:10]}, {c['adapter']} ({c['driver']}), {c['mode']} mode, wgkernels {c['library_version']}; {versions}. {c['rounds']} rounds of every case, ours and the peer one "
+        yield (f"{c['date'][:10]}, {c['adapter']} ({c['driver']}), {c['mode']} mode, wgkernels {c['library_version']}; {versions}. {' or '.join(map(str, counts))} rounds of each case, ours and the peer one "
                f"after the other, with one set of buffers on both sides; ours by {c['clock']}, theirs by {c['peer_clock']}. The ratio is the median of the rounds, its range their least and "
                f"most. The floor is the fastest of the kernels tried that only read and write the case's tensors, timed between our samples.{' ' + c['note'] if c.get('note') else ''}\n")
         rows = sorted((row for row in report["rows"] if "error" not in row), key=lambda row: size_order(row["case"]))
@@ -429,7 +430,7 @@ def goals_section(machine):
         rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, back, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
     if rows:
         yield "### Goals\n"
-        yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us, or the goal's multiple of the floor kernel. "
+        yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us (and, where a rate stands in brackets, at least that rate), or the goal's multiple of the floor kernel. "
                "Below the floor: a kernel that only reads and writes these tensors, and moves no more than the case must, took at least 1 % longer than the goal, and ours does not beat it (by more than 1 %). "
                "Below the floor with a sum: so did the best of the tried kernels that also sum up once a workgroup before their last write, which bounds a norm with a workgroup a row and nothing "
                "else. Below the floor in two dispatches: so did the fastest of the tried ways in which two dispatches can move these tensors, which bounds what needs two and moves them so. Below the floor that reads back: so did the fastest of "
