@@ -4,7 +4,7 @@
 
 #include <webgpu/webgpu.h>
 
-#include <cstdint>
+#include "gpu/host_support.h"
 
 namespace wgk::gpu::testing {
 
@@ -16,23 +16,10 @@ struct NullHost {
   int uncaptured = 0;
 
   NullHost() {
-    const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
-    WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
-    descriptor.requiredFeatureCount = 1;
-    descriptor.requiredFeatures = &feature;
-    instance = wgpuCreateInstance(&descriptor);
+    instance = host_instance();
     WGPURequestAdapterOptions options = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
     options.backendType = WGPUBackendType_Null;
-    WGPUAdapter adapter = nullptr;
-    WGPUFutureWaitInfo wait = WGPU_FUTURE_WAIT_INFO_INIT;
-    wait.future = wgpuInstanceRequestAdapter(
-        instance, &options,
-        {nullptr, WGPUCallbackMode_WaitAnyOnly,
-         [](WGPURequestAdapterStatus, WGPUAdapter result, WGPUStringView, void* to, void*) {
-           *static_cast<WGPUAdapter*>(to) = result;
-         },
-         &adapter, nullptr});
-    wgpuInstanceWaitAny(instance, 1, &wait, UINT64_MAX);
+    WGPUAdapter adapter = host_adapter(instance, &options);
     WGPUDeviceDescriptor wanted = WGPU_DEVICE_DESCRIPTOR_INIT;
     wanted.uncapturedErrorCallbackInfo = {
         nullptr,

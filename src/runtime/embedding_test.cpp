@@ -16,6 +16,7 @@
 
 #include "gpu/count_support.h"
 #include "gpu/fault_support.h"
+#include "gpu/host_support.h"
 #include "runtime/access.h"
 #include "runtime/test_support.h"
 
@@ -40,26 +41,13 @@ struct Host {
   WGPUBuffer buffer = nullptr;
 
   explicit Host(DeviceNeeds* needs = nullptr) {
-    const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
-    WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
-    descriptor.requiredFeatureCount = 1;
-    descriptor.requiredFeatures = &feature;
     const char* unsafe[] = {"allow_unsafe_apis"};
     WGPUDawnTogglesDescriptor toggles = WGPU_DAWN_TOGGLES_DESCRIPTOR_INIT;
     toggles.enabledToggleCount = 1;
     toggles.enabledToggles = unsafe;
-    if (needs != nullptr && needs->wants_unsafe_apis()) descriptor.nextInChain = &toggles.chain;
-    instance = wgpuCreateInstance(&descriptor);
-    WGPUAdapter adapter = nullptr;
-    const WGPUFuture found = wgpuInstanceRequestAdapter(
-        instance, nullptr,
-        {nullptr, WGPUCallbackMode_WaitAnyOnly,
-         [](WGPURequestAdapterStatus, WGPUAdapter result, WGPUStringView, void* to, void*) {
-           *static_cast<WGPUAdapter*>(to) = result;
-         },
-         &adapter, nullptr});
-    WGPUFutureWaitInfo wait = {found, WGPU_FALSE};
-    wgpuInstanceWaitAny(instance, 1, &wait, UINT64_MAX);
+    const bool wants_unsafe = needs != nullptr && needs->wants_unsafe_apis();
+    instance = gpu::testing::host_instance(wants_unsafe ? &toggles.chain : nullptr);
+    WGPUAdapter adapter = gpu::testing::host_adapter(instance);
     WGPUDeviceDescriptor wanted = WGPU_DEVICE_DESCRIPTOR_INIT;
     wanted.uncapturedErrorCallbackInfo = {
         nullptr,

@@ -19,6 +19,7 @@
 
 #include "base/checked.h"
 #include "base/half.h"
+#include "gpu/host_support.h"
 #include "verify/package_files.h"
 #include "verify/runner.h"
 #include "verify/runtime_engine.h"
@@ -183,21 +184,8 @@ struct LeastDevice {
   WGPUDevice device = nullptr;
 
   LeastDevice() {
-    const WGPUInstanceFeatureName feature = WGPUInstanceFeatureName_TimedWaitAny;
-    WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
-    descriptor.requiredFeatureCount = 1;
-    descriptor.requiredFeatures = &feature;
-    instance = wgpuCreateInstance(&descriptor);
-    WGPUAdapter adapter = nullptr;
-    const WGPUFuture found = wgpuInstanceRequestAdapter(
-        instance, nullptr,
-        {nullptr, WGPUCallbackMode_WaitAnyOnly,
-         [](WGPURequestAdapterStatus, WGPUAdapter result, WGPUStringView, void* to, void*) {
-           *static_cast<WGPUAdapter*>(to) = result;
-         },
-         &adapter, nullptr});
-    WGPUFutureWaitInfo wait = {found, WGPU_FALSE};
-    wgpuInstanceWaitAny(instance, 1, &wait, UINT64_MAX);
+    instance = gpu::testing::host_instance();
+    WGPUAdapter adapter = gpu::testing::host_adapter(instance);
     if (adapter == nullptr) return;
     device = wgpuAdapterCreateDevice(adapter, nullptr);
     wgpuAdapterRelease(adapter);
