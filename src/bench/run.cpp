@@ -6,6 +6,7 @@
 #include <cmath>
 #include <format>
 #include <fstream>
+#include <limits>
 #include <span>
 
 #include "base/try.h"
@@ -181,15 +182,20 @@ Status Runner::bind(const Workload& workload, std::span<const Entry> entries, bo
   for (const Entry& entry : entries) {
     if (entry.prepared) entry.prepared->context().memory->trim();
   }
-  std::size_t rounds = 1;
-  for (std::size_t round = 0; round < rounds; ++round) {
+  std::size_t places = 1;
+  if (!cold && timed.size() > 1) {
+    places = std::numeric_limits<std::size_t>::max();
+    for (const Entry& entry : entries) {
+      if (entry.prepared)
+        places = std::min(places, hot_places(entry.prepared->plan(), kPlacesBytes));
+    }
+  }
+  for (std::size_t place = 0; place < places; ++place) {
     auto to = timed.begin();
     for (const Entry& entry : entries) {
       if (!entry.prepared) continue;
-      const Plan& plan = entry.prepared->plan();
-      if (!cold && timed.size() > 1) rounds = hot_places(plan, kPlacesBytes);
       const std::size_t sets =
-          cold ? cold_sets(plan, options_.cache_bytes, kMemoryBytes) : std::size_t{1};
+          cold ? cold_sets(entry.prepared->plan(), options_.cache_bytes, kMemoryBytes) : 1;
       WGK_ASSIGN(Rotation made, workload.bind(entry.prepared, sets));
       (to++)->rotation.append_range(std::move(made));
     }
