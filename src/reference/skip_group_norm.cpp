@@ -24,11 +24,6 @@ struct NormProblem {
   bool channels_last = true, silu = false, broadcast = false;
   double epsilon = 1e-5;
   std::size_t batch = 0, channels = 0, pixels = 0, groups = 0;
-
-  std::size_t at(std::size_t item, std::size_t channel, std::size_t pixel) const {
-    return channels_last ? (item * pixels + pixel) * channels + channel
-                         : (item * channels + channel) * pixels + pixel;
-  }
 };
 
 Status read_shapes(NormProblem& problem) {
@@ -85,29 +80,37 @@ double rounded_sum(const NormProblem& problem, std::size_t item, std::size_t cha
   return static_cast<double>(sum);
 }
 
-void normalize_group(const NormProblem& problem, std::size_t item, std::size_t group,
-                     std::vector<double>& y, std::vector<double>& s) {
+// Moments of each group of one batch item. Values are visited in the order of memory: images are
+// large, and a walk along one group at a time would miss the cache at every value.
+void normalize_item(const NormProblem& problem, std::size_t item, std::vector<double>& y,
+                    std::vector<double>& s) {
   const std::size_t width = problem.channels / problem.groups;
   const double count = static_cast<double>(width * problem.pixels);
   const auto each = [&](auto&& visit) {
-    for (std::size_t channel = group * width; channel < (group + 1) * width; ++channel) {
-      for (std::size_t pixel = 0; pixel < problem.pixels; ++pixel) {
-        visit(channel, problem.at(item, channel, pixel));
+    const std::size_t outer = problem.channels_last ? problem.pixels : problem.channels;
+    const std::size_t inner = problem.channels_last ? problem.channels : problem.pixels;
+    for (std::size_t i = 0; i < outer; ++i) {
+      for (std::size_t k = 0; k < inner; ++k) {
+        const std::size_t channel = problem.channels_last ? k : i;
+        visit(channel, channel / width, (item * outer + i) * inner + k);
       }
     }
   };
-  double total = 0;
-  each([&](std::size_t channel, std::size_t index) {
+  std::vector<double> mean(problem.groups), squares(problem.groups), inverse(problem.groups);
+  each([&](std::size_t channel, std::size_t group, std::size_t index) {
     s[index] = rounded_sum(problem, item, channel, index);
-    total += s[index];
+    mean[group] += s[index];
   });
-  const double mean = total / count;
-  double squares = 0;
-  each([&](std::size_t, std::size_t index) { squares += (s[index] - mean) * (s[index] - mean); });
-  const double inverse = 1 / std::sqrt(squares / count + problem.epsilon);
-  each([&](std::size_t channel, std::size_t index) {
-    const double value = problem.gamma->values[channel] * (s[index] - mean) * inverse +
-                         problem.beta->values[channel];
+  for (double& value : mean) value /= count;
+  each([&](std::size_t, std::size_t group, std::size_t index) {
+    squares[group] += (s[index] - mean[group]) * (s[index] - mean[group]);
+  });
+  for (std::size_t group = 0; group < problem.groups; ++group)
+    inverse[group] = 1 / std::sqrt(squares[group] / count + problem.epsilon);
+  each([&](std::size_t channel, std::size_t group, std::size_t index) {
+    const double value =
+        problem.gamma->values[channel] * (s[index] - mean[group]) * inverse[group] +
+        problem.beta->values[channel];
     y[index] = problem.silu ? value / (1 + std::exp(-value)) : value;
   });
 }
@@ -119,11 +122,7 @@ Result<Outputs> skip_group_norm(const Call& call) {
   std::vector<double> y(problem.x->values.size());
   std::vector<double> s(y.size());
   if (problem.pixels > 0) {
-    for (std::size_t item = 0; item < problem.batch; ++item) {
-      for (std::size_t group = 0; group < problem.groups; ++group) {
-        normalize_group(problem, item, group, y, s);
-      }
-    }
+    for (std::size_t item = 0; item < problem.batch; ++item) normalize_item(problem, item, y, s);
   }
   Outputs outputs;
   outputs.emplace_back("Y", Tensor{problem.x->dtype, problem.x->shape, std::move(y)});
