@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "store/open.h"
 #include "verify/package_files.h"
+#include "verify/plan_list.h"
 #include "verify/runner.h"
 #include "verify/runtime_engine.h"
 
@@ -22,6 +23,7 @@ struct TestFlags {
   verify::RunOptions options;
   std::string json_file;
   bool once = false;
+  bool plans = false;
 };
 
 // Failures as they come; the rest only with --verbose.
@@ -53,6 +55,11 @@ Status run_package(const Session& session, const TestFlags& flags, const std::st
                        std::to_string(ids.size()) + "; `wgk info` lists them",
                    suggestion(options.variant, ids));
   }
+  if (flags.plans) {
+    verify::list_plans(package, cases, engine.caps(), options,
+                       [&](const std::string& line) { session.print(line + "\n"); });
+    return {};
+  }
   const verify::Totals part =
       verify::run_cases(package, cases, engine, options, [&](const verify::CaseResult& result) {
         report(session, result);
@@ -77,10 +84,12 @@ int run_test(const Session& session, const TestFlags& flags) {
   verify::RuntimeEngine engine(*std::move(runtime), flags.device.trusted);
   verify::Totals totals;
   Json results(Json::Array{});
+  if (flags.plans) session.print(adapter + "\n");
   for (const std::string& place : flags.packages) {
     if (const Status status = run_package(session, flags, place, engine, totals, results); !status)
       return session.fail(status.error());
   }
+  if (flags.plans) return kSuccess;
   const Json report = Json::object({{"adapter", adapter},
                                     {"passed", totals.passed},
                                     {"failed", totals.failed},
@@ -124,6 +133,9 @@ void add_test(CLI::App& app, Session& session) {
       ->excludes(variant);
   command->add_flag("--once", flags->once,
                     "Run each call once only, without comparing the bits of a second run");
+  command->add_flag("--plans", flags->plans,
+                    "Run nothing: print the device, then for each case and variant a digest of "
+                    "the plan that would run");
   add_device_flags(*command, flags->device);
   add_report_option(*command, session, flags->json_file);
   command->callback([flags, &session] {

@@ -10,7 +10,6 @@
 #include "base/try.h"
 #include "verify/compare.h"
 #include "verify/expected.h"
-#include "wgk/plan.h"
 
 namespace wgk::verify {
 namespace {
@@ -35,11 +34,6 @@ std::string command_for(const RunOptions& options, const std::string& test,
   if (!variant.empty()) command += " --variant " + variant;
   if (!options.device.empty()) command += " --device " + quoted(options.device);
   return command;
-}
-
-bool is_accepted(const VariantDecision& decision) {
-  return decision.verdict == "selected" || decision.verdict == "eligible" ||
-         decision.verdict == "demoted";
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -308,6 +302,11 @@ class CaseRun {
 };
 
 }  // namespace
+
+bool is_accepted(const VariantDecision& decision) {
+  return decision.verdict == "selected" || decision.verdict == "eligible" ||
+         decision.verdict == "demoted";
+}
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {

@@ -14,6 +14,7 @@
 #include "verify/engine.h"
 #include "wgk/error.h"
 #include "wgk/json.h"
+#include "wgk/plan.h"
 
 namespace wgk::verify {
 
@@ -57,6 +58,8 @@ Json to_json(const CaseResult& result);
 // "3 passed, 1 failed, 0 skipped"
 std::string summary(const Totals& totals);
 
+// Whether a variant can run: selected, or behind the selected one.
+bool is_accepted(const VariantDecision& decision);
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace wgk::verify

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "store/open.h"
 #include "verify/compare.h"
 #include "verify/expected.h"
+#include "verify/plan_list.h"
 
 namespace wgk::verify {
 namespace {
@@ -97,6 +99,36 @@ TEST_F(Runner, PassesWhatIsRight) {
   options_.repeat = false;
   EXPECT_EQ(outcome(kDoubled), "passed: ");
   EXPECT_EQ(engine_.calls, 3);
+}
+
+// The lines change with what would run, and with nothing else.
+TEST_F(Runner, ListsWhatWouldRun) {
+  const auto lines = [&](std::string_view shape) {
+    const auto json =
+        json::parse(R"({"cases": [{"name": "c", "outputs": {"y": {"compare": false}}, "inputs":
+        {"X": {"dtype": "float32", "data": {"kind": "const", "value": 1}, "shape": )" +
+                    std::string(shape) + "}}}]}");
+    const auto cases = package::read_tests(*json);
+    std::vector<std::string> found;
+    if (!cases) return found;
+    list_plans(package_, *cases, DeviceCaps::defaults(), options_,
+               [&](const std::string& line) { found.push_back(line); });
+    return found;
+  };
+  const auto selected = lines("[2, 2]");
+  ASSERT_EQ(selected.size(), 1u);
+  EXPECT_EQ(selected[0].size(), std::string("c ").size() + 32);
+  EXPECT_EQ(lines("[2, 2]"), selected);
+  EXPECT_NE(lines("[2, 3]"), selected);
+  options_.all_variants = true;
+  const auto all = lines("[2, 2]");
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(std::ranges::count_if(
+                all, [](const std::string& line) { return contains(line, " selected "); }),
+            1);
+  options_.case_pattern = "d*";
+  EXPECT_TRUE(lines("[2, 2]").empty());
+  EXPECT_EQ(engine_.calls, 0);
 }
 
 TEST_F(Runner, NamesTheLargestError) {

@@ -13,8 +13,15 @@ import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "full_product.py"
 
-# Notes the cases it was given; a case named bad fails, one named crash ends the program.
+# Notes the cases it was given; a case named bad fails, one named crash ends the program. Its plan of a case is the package's line
+# with the name of that case, else its first line.
 PROGRAM = """#!/bin/sh
+if [ "$6" = --plans ]; then
+  [ -e "$2/broken" ] && exit 2
+  echo device
+  for name in $(grep -o '"case[0-9]*"' "$4"); do grep "$name" "$2/manifest.json" || head -n 1 "$2/manifest.json"; done
+  exit 0
+fi
 echo "$@" >>calls
 cat "$4" >>seen
 if grep -q '"crash"' "$4" && [ ! -e mended ]; then kill -SEGV $$; fi
@@ -31,7 +38,7 @@ class FullProduct(unittest.TestCase):
         pathlib.Path("program").write_text(PROGRAM, encoding="utf-8")
         os.chmod("program", 0o755)
         pathlib.Path("package").mkdir()
-        pathlib.Path("package/manifest.json").write_text("{}", encoding="utf-8")
+        pathlib.Path("package/manifest.json").write_text("plan\n", encoding="utf-8")
 
     def tearDown(self):
         os.chdir(self.old)
@@ -58,7 +65,7 @@ class FullProduct(unittest.TestCase):
         for i in range(100):
             self.assertEqual(self.seen.count(f'"case{i}"'), 1)
         self.assertEqual(self.seen.count('"more": 1'), 4)
-        self.assertIn("4 of 4 blocks: 128 passed, 0 failed, 8 skipped", output)
+        self.assertIn("4 of 4 blocks (0 known from a run before): 128 passed, 0 failed, 8 skipped", output)
 
     def test_neighbours_share_a_block_and_the_first_blocks_see_all(self):
         self.run_tool(count=256)
@@ -70,8 +77,7 @@ class FullProduct(unittest.TestCase):
         self.run_tool()
         status, output = self.run_tool()
         self.assertEqual((status, self.calls), (0, []))
-        self.assertIn("4 of them known from a run before", output)
-        self.assertIn("4 of 4 blocks: 128 passed, 0 failed, 8 skipped", output)
+        self.assertIn("4 of 4 blocks (4 known from a run before): 128 passed, 0 failed, 8 skipped", output)
 
     def test_a_failure_is_shown_and_only_its_block_runs_again(self):
         for name in ("bad", "crash"):
@@ -87,16 +93,35 @@ class FullProduct(unittest.TestCase):
                 pathlib.Path("mended").unlink()
                 shutil.rmtree("state")
 
-    def test_a_change_starts_anew(self):
+    def test_another_program_starts_anew(self):
         self.run_tool()
-        for change in ("package/manifest.json", "program"):
-            with open(change, "a", encoding="utf-8") as file:
-                file.write("\n")
-            self.assertEqual(self.run_tool()[0], 0)
-            self.assertEqual(len(self.calls), 4)
+        with open("program", "a", encoding="utf-8") as file:
+            file.write("\n")
+        self.assertEqual(self.run_tool()[0], 0)
+        self.assertEqual(len(self.calls), 4)
         self.run_tool(count=33)
         self.assertEqual(len(self.calls), 1)  # the block of the first 32 is the same
         self.assertEqual(len(list(pathlib.Path("state").iterdir())), 2)
+
+    def test_only_blocks_whose_plans_changed_run_again(self):
+        self.run_tool()
+        manifest = pathlib.Path("package/manifest.json")
+        pathlib.Path("package/README.md").write_text("nothing that a plan shows", encoding="utf-8")
+        self.assertEqual((self.run_tool()[0], self.calls), (0, []))
+        manifest.write_text('plan\n"case40" is planned in another way\n', encoding="utf-8")
+        status, output = self.run_tool()
+        self.assertEqual((status, len(self.calls)), (0, 1))
+        self.assertIn('"case40"', self.seen)
+        self.assertIn("4 of 4 blocks (3 known from a run before): 128 passed", output)
+        manifest.write_text("another plan\n", encoding="utf-8")
+        self.run_tool()
+        self.assertEqual(len(self.calls), 4)
+        self.assertEqual(len(list(pathlib.Path("state").iterdir())), 4)
+
+    def test_a_package_that_cannot_be_planned_fails(self):
+        pathlib.Path("package/broken").touch()
+        self.assertEqual(self.run_tool()[0], 1)
+        self.assertEqual(self.calls, [])
 
     def test_no_cases_are_a_failure(self):
         self.assertEqual(self.run_tool(count=0)[0], 1)

@@ -187,6 +187,18 @@ class Test(ProgramTest):
             self.assertEqual((done.code, done.json()["passed"]), (SUCCESS, 2), done.err)
         self.assert_fails(self.wgk("test", self.package, "--json", "nosuch/report.json"), INVALID, "io/write")
 
+    def test_what_would_run(self):
+        done = self.wgk("test", self.package, "--all-variants", "--plans")
+        self.assertEqual(done.code, SUCCESS, done.err)
+        device, *lines = done.out.splitlines()
+        self.assertNotIn("passed", done.out)
+        self.assertEqual(len(lines), 2, done.out)
+        self.assertRegex(lines[0], r"^small plain selected [0-9a-f]{32}$")
+        self.write_package(shader=SHADER.replace("id.x < ", "id.x + 0u < "))
+        changed = self.wgk("test", self.package, "--all-variants", "--plans").out.splitlines()
+        self.assertEqual(changed[0], device)
+        self.assertNotEqual(changed[1], lines[0])
+
     def test_elements_left_unwritten_show(self):
         self.write_package(shader=SHADER.replace("id.x < ", "id.x + 1u < "))
         done = self.wgk("test", self.package, "--case", "small")
