@@ -292,6 +292,43 @@ def shared():
     return cases
 
 
+def far_pivots():
+    """A lane of the streaming plan takes up to 512 values in one walk, as differences from the first of them: here that one lies far from all others, whose
+    mean is large and whose spread is small."""
+    cases = []
+    for t in (F32, F16):
+        width, (far, step, spread) = (4, (1000, 0.0009765625, 255)) if t == F32 else (8, (1200, 1, 1))
+        lanes, rows = 32, 496 // width
+        for last in (1, 0):
+            across = (lanes // 8, rows) if last else (rows, lanes * width)
+            shape = image(1, across, 8 * width if last else 2, last)
+            for place in ("first", "every_lane"):
+                # The first value of a lane's walk: a row of all lanes comes before the next row.
+                spots = [0] if place == "first" else [width * lane for lane in range(lanes)]
+                made = case(f"far_pivot_{place}_{'nhwc' if last else 'nchw'}_{'f16' if t == F16 else 'f32'}", shape, 2, t=t, last=last, silu=0, x=grid(13, spread, step, far), k=const(0),
+                            tolerance=Y_LARGE[t], x_more={"poke": [[spot, 3000] for spot in spots]},
+                            tunables={"PROFILE": "gpu", "RESIDENT_BYTES": 0, "WORKGROUP_SIZE": lanes, "STATS_WORKGROUPS": 1, "WHOLE_SIZE": 0})
+                cases.append(made)
+    return cases
+
+
+def twins():
+    """Y has the same bits with and without S, whatever the spelling of skip, in each plan of GPUs; the twins of the class of large tensors at its own size are
+    written by --large."""
+    cases = []
+    resident, stream = {"PROFILE": "gpu"}, {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
+    for plan, t, shape, last, tunables in (("resident", F16, [2, 9, 8, 80], 1, {**resident, "RESIDENT_LANES": 60, "RESIDENT_MIN_LANES": 32}),
+                                           ("resident", F32, [1, 16, 12, 10], 0, resident), ("stream", F32, [2, 33, 31, 80], 1, stream),
+                                           ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0})):
+        name = f"same_bits_{plan}_{'nhwc' if last else 'nchw'}"
+        for kind, s in itertools.product(("full", "nc", "n11c"), (True, False)):
+            axis = {"full": 3 if last else 1, "nc": 1, "n11c": 3}[kind]
+            made = case(f"{name}_{kind}{'_s' if s else ''}", shape, 8, t=t, last=last, bias=True, s=s, skip=kind, seed=71000,
+                        k={"kind": "axisIndex", "axis": axis, "step": 0.03125}, tolerance=Y_LARGE[t], tunables=tunables)
+            cases.append(made if kind == "full" and s else {**made, "twin": f"{name}_full_s"})
+    return cases
+
+
 def spellings():
     """Every accepted spelling of skip at the edges where two of them meet."""
     cases = []
@@ -370,7 +407,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + shapes() + numbers() + large() + shared() + spellings() + empty() + refused()}
+    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + twins() + spellings() + empty() + refused()}
 
 
 def full_tests():
