@@ -9,6 +9,7 @@ import re
 
 MAX_RETRIES = 3      # of a timing during which the clocks fell: max_retries in src/bench/timer.h
 SAMPLES = 30         # that a figure is to have
+GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
 CASES = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
 
@@ -58,7 +59,7 @@ def timed(entry):
 
 def ours_by_case(reports, package):
     """case -> {"cold": entry, "hot": entry}: of the newest report that has it (one without host costs where there is one), and of several variants the
-    one measured first, which is the selected one; floors are no variant."""
+    one measured first, which is the selected one; floors are no variant. A variant that refuses a case counts only where none was timed."""
     found = collections.OrderedDict()
     for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
         for entry in report["benchmarks"]:
@@ -66,7 +67,9 @@ def ours_by_case(reports, package):
                 continue
             entry["gap"] = report["context"]["dependent_dispatch_seconds"]
             places = found.setdefault(entry["case"], {})
-            places.setdefault("cold" if entry["cold"] else "hot", entry)
+            known = places.setdefault("cold" if entry["cold"] else "hot", entry)
+            if not timed(known) and timed(entry) and any(known is other for other in report["benchmarks"]):
+                places["cold" if entry["cold"] else "hot"] = entry
     return collections.OrderedDict(sorted(found.items(), key=lambda item: size_order(item[0])))
 
 
@@ -132,6 +135,42 @@ def moves_more(floor, entry):
     return twice * floor.get("bytes", 0) > 1.01 * entry.get("bytes", 0)
 
 
+def bounds(floor, entry, goal_us):
+    """Whether a floor shows that the goal is out of reach: it takes 1 % more than the goal at least, moves no more than the case must, its clock was
+    steady, and ours does not beat it."""
+    us = floor["seconds"]["median"] * 1e6
+    return not unsteady(floor) and not moves_more(floor, entry) and us >= 1.01 * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
+
+
+def goal_state(goal, entry, floor, with_sum, back, of_floor):
+    if entry is None:
+        return "not timed"
+    if "of_floor" in goal and of_floor:
+        return "reached" if of_floor <= goal["of_floor"] else "missed"
+    if "us" not in goal:
+        return "no floor"
+    if entry.get("flops_per_second", 0) < 1e12 * goal.get("tflops", 0):
+        return "missed"
+    if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
+        return "reached"
+    if floor and bounds(floor, entry, goal["us"]):
+        return "below the floor in two dispatches" if in_two(floor) else "below the floor"
+    if back and bounds(back, entry, goal["us"]):
+        return "below the floor that reads back"
+    return "below the floor with a sum" if with_sum and bounds(with_sum, entry, goal["us"]) else "missed"
+
+
+def floor_cell(floor, with_sum, back, entry):
+    text = figure(floor) if floor else "-"
+    if floor and entry and moves_more(floor, entry):
+        text += ", moves more"
+    if floor and in_two(floor):
+        text += ", in two dispatches"
+    if floor and back and not reads_back(floor):
+        text += f", {figure(back)} reading back"
+    return text + (f", with a sum {figure(with_sum)}" if with_sum else "")
+
+
 def untimed_cases(machine, package):
     """The cases of the package's bench.json that no file of the machine has, by tag."""
     paths = sorted(CASES.glob(f"{package}/**/bench.json"))
@@ -185,5 +224,6 @@ def beside_fastest(machine, sums):
         here = collections.defaultdict(list)
         for c in beside_floors(report, sums):
             here[c["name"], c["a"]].append(c)
-        found |= {case: (report, max(tried, key=lambda c: c["ratio"]["median"]), len(tried)) for (case, _), tried in here.items()}
+        first = {case: tried for (case, _), tried in reversed(here.items())}     # of several variants the one measured first
+        found |= {case: (report, max(tried, key=lambda c: c["ratio"]["median"]), len(tried)) for case, tried in first.items()}
     return found

@@ -19,9 +19,10 @@ import re
 import statistics
 import sys
 
+import derived_goals
 import ratio_plot
-from figures import (Machine, beside_fastest, by_date, figure, floor_entries, floor_ratios, geometric_mean, in_two, is_floor, microseconds, moves_more, ours_by_case,
-                     reads_back, peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, unsteady, untimed_cases)
+from figures import (Machine, beside_fastest, by_date, figure, floor_cell, floor_entries, floor_ratios, geometric_mean, goal_state, GOALS, is_floor, microseconds, moves_more,
+                     ours_by_case, reads_back, peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, untimed_cases)
 
 
 def context_lines(machine):
@@ -369,43 +370,6 @@ def comparisons_section(machine):
         yield ""
 
 
-GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
-
-
-def bounds(floor, entry, goal_us):
-    """Whether a floor shows that the goal is out of reach: it takes 1 % more than the goal at least, moves no more than the case must, its clock was
-    steady, and ours does not beat it."""
-    us = floor["seconds"]["median"] * 1e6
-    return not unsteady(floor) and not moves_more(floor, entry) and us >= 1.01 * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
-
-
-def goal_state(goal, entry, floor, with_sum, back, of_floor):
-    if entry is None:
-        return "not timed"
-    if "of_floor" in goal and of_floor:
-        return "reached" if of_floor <= goal["of_floor"] else "missed"
-    if "us" not in goal:
-        return "no floor"
-    if entry.get("flops_per_second", 0) < 1e12 * goal.get("tflops", 0):
-        return "missed"
-    if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
-        return "reached"
-    if floor and bounds(floor, entry, goal["us"]):
-        return "below the floor in two dispatches" if in_two(floor) else "below the floor"
-    if back and bounds(back, entry, goal["us"]):
-        return "below the floor that reads back"
-    return "below the floor with a sum" if with_sum and bounds(with_sum, entry, goal["us"]) else "missed"
-
-
-def floor_cell(floor, with_sum, back, entry):
-    text = figure(floor) if floor else "-"
-    if floor and entry and moves_more(floor, entry):
-        text += ", moves more"
-    if floor and in_two(floor):
-        text += ", in two dispatches"
-    if floor and back and not reads_back(floor):
-        text += f", {figure(back)} reading back"
-    return text + (f", with a sum {figure(with_sum)}" if with_sum else "")
 
 
 def goals_section(machine):
@@ -446,6 +410,7 @@ def machine_section(machine, with_picture):
     yield from context_lines(machine)
     yield ""
     yield from goals_section(machine)
+    yield from derived_goals.sections(machine)
     if with_picture and machine.peers:
         yield f"![Time of the best peer over ours, case by case]({picture(machine)})\n"
     if machine.notes:

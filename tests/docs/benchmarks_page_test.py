@@ -12,6 +12,7 @@ import unittest
 REPOSITORY = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
+import derived_goals  # noqa: E402
 import figures  # noqa: E402
 import report  # noqa: E402
 
@@ -90,6 +91,39 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.state(12, 9, writes["variant"], back), "below the floor that reads back")
         self.assertEqual(self.state(12, 9, writes["variant"], entry(back["variant"], 9.5, True)), "missed")
         self.assertIn("9.00, in two dispatches, 11.0 reading back", report.floor_cell(writes, None, back, None))
+
+
+class SeveralVariants(unittest.TestCase):
+    """One run of the selected variant, of two of the card and of floors; the first variant asked for refuses the case."""
+
+    def setUp(self):
+        def of(variant, us):
+            return entry(variant, us, True) | {"package": derived_goals.PACKAGE}
+
+        refused = of("resident", 1) | {"error_occurred": True, "error_message": "it does not fit"}
+        self.made = figures.Machine("m")
+        self.made.safe.append({"context": {"date": "2026-01-01", "packages": {derived_goals.PACKAGE: "d"}, "dependent_dispatch_seconds": 1e-6},
+                               "benchmarks": [refused, of("stream", 10), of("split_sum", 15), of("fused_sum", 40), of("floor 2r2w", 8)],
+                               "comparisons": [comparison("floor 2r2w", 1.25, True, "stream"), comparison("floor 2r2w", 1.875, True, "split_sum"), comparison("floor 2r2w", 5.0, True, "fused_sum")]})
+        self.made.peers.append({"context": {}, "benchmarks": [of("torch.compile", 12.4), of("Triton, three launches", 13), of("PyTorch eager", 60)]})
+
+    def test_the_first_that_was_timed_is_ours(self):
+        self.assertEqual(figures.ours_by_case(self.made.safe, derived_goals.PACKAGE)[CASE]["cold"]["variant"], "stream")
+        self.assertEqual(figures.floor_ratios(self.made), {(derived_goals.PACKAGE, CASE): 1.25})
+
+    def test_the_variants_of_the_card_stand_beside_it(self):
+        page = "\n".join(derived_goals.card_section(self.made))
+        self.assertIn("| 8x8_f32 | stream | 10.0 | 15.0 (1.50) | 40.0 (4.00) | 1.50 |", page)
+        self.assertIn("takes 1.50 times as long, the split plan 1.50 (goal 1.3)", page)
+        self.made.safe[0]["benchmarks"] = self.made.safe[0]["benchmarks"][:2]
+        self.assertEqual(list(derived_goals.card_section(self.made)), [])
+
+    def test_the_best_compiled_form_decides(self):
+        page = "\n".join(derived_goals.compiled_section(self.made))
+        self.assertIn("| 8x8_f32 | 1.0 | 10.0 | torch.compile, 12.4 | 1.24 | 1.3 | 9.54 | 8.00 | missed |", page)
+        self.assertIn("PyTorch eager takes 6.00 times as long by geometric mean (1 cases; goal 5)", page)
+        self.made.safe[0]["benchmarks"][1]["bytes"] = 2e8
+        self.assertIn("| 1.05 | 11.8 | 8.00 | reached |", "\n".join(derived_goals.compiled_section(self.made)))
 
 
 if __name__ == "__main__":
