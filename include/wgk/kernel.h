@@ -57,7 +57,8 @@ struct CallOptions {
   bool poison_outputs = false;
   // For tests: each tensor lies inside a larger buffer with this many guard bytes on either side (a
   // multiple of 256), checked after the run. A changed guard is the error "device/guard". Host
-  // inputs and new outputs only.
+  // inputs and new outputs only. Scratch that the package says stays zero (keptZero) is looked at,
+  // too: "device/kept-zero".
   std::uint32_t guard_bytes = 0;
 };
 
@@ -127,7 +128,8 @@ std::string_view name(Needs needs);  // "pass", "encoder", "submit"
 class Bound;
 
 // Scratch buffers that several prepared calls share, because they never run at the same time: as
-// large as the largest. A cheap handle.
+// large as the largest. Scratch that a kernel keeps zero between its runs (keptZero) is in no
+// arena: that stays with the Prepared, or with own_scratch with the Bound. A cheap handle.
 class Arena {
  public:
   Arena() = default;
@@ -175,7 +177,7 @@ class Prepared {
 
 // Bytes of a sequence before it is bound: every tensor buffer counts once per call, because nothing
 // says yet which tensors the calls share; scratch once per Prepared, or, `with_arena`, once for
-// all.
+// all (but for what is in no arena).
 MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena = false);
 
 // What a submission has not finished yet: it, and whatever was submitted before the first ready(),

@@ -49,7 +49,10 @@ struct PlanScratch {
   Shape shape;
   std::uint64_t byte_length = 0, buffer_size = 0;
   bool zero_init = false;  // must be zero before the first pass
-  bool allocated = true;   // false: no live pass binds it
+  // With zero_init: the passes leave it zero again, so whoever keeps the buffer for this plan alone
+  // clears it once, when it is made, and not before each run.
+  bool kept_zero = false;
+  bool allocated = true;  // false: no live pass binds it
 };
 
 struct PlanBinding {

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "bench/floors.h"
 #include "bench/host_costs.h"
+#include "gpu/transfer.h"
 #include "json/json.h"
 #include "verify/runner.h"
 
@@ -232,6 +233,9 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
     m.seconds = summarize(timings[i].seconds);
     m.clock_retries = timings[i].clock.retries;
     m.clock_held = timings[i].clock.held;
+    // Sets of buffers share the scratch of their plan; the next run counts on its zeros.
+    if (const Status kept = gpu::check_kept_zero(*rotations[i].front()); !kept)
+      m.error = kept.error().code + ": " + kept.error().message;
     const auto compare = [&](std::size_t other) {
       report_.comparisons.push_back({m.package, m.name, m.variant, timed[other].measurement.variant,
                                      cold,

@@ -264,6 +264,7 @@ Result<std::optional<double>> Workload::check(const package::Package& package,
   }
   WGK_TRY(bound.submit());
   WGK_ASSIGN(verify::Arrays got, read_outputs(bound));
+  WGK_TRY(gpu::check_kept_zero(bound));
   double largest = 0;
   for (auto& [port, array] : got) {
     const verify::Array* wanted = verify::find_array(answer_->wanted, port);

@@ -50,9 +50,11 @@ std::string tensors_text(const Plan& plan) {
                std::to_string(tensor.buffer_size)});
   }
   for (const PlanScratch& scratch : plan.scratch) {
-    table.add({scratch.id, scratch.allocated ? "scratch" : "scratch, unused",
-               std::string(name(scratch.dtype)), verify::shape_text(scratch.shape),
-               std::to_string(scratch.buffer_size)});
+    const char* role = !scratch.allocated  ? "scratch, unused"
+                       : scratch.kept_zero ? "scratch, kept zero"
+                                           : "scratch";
+    table.add({scratch.id, role, std::string(name(scratch.dtype)),
+               verify::shape_text(scratch.shape), std::to_string(scratch.buffer_size)});
   }
   return table.text();
 }

@@ -175,15 +175,15 @@ Status Bound::place_tensors(const BindOptions& options) {
 }
 
 Status Bound::place_scratch(const BindOptions& options) {
-  if (!options.scratch.empty()) {
-    scratch_ = options.scratch;
-    return {};
-  }
-  auto made = options.own_scratch ? prepared_->make_scratch() : prepared_->shared_scratch();
-  if (!made) return std::unexpected(std::move(made.error()));
-  scratch_ = std::move(*made);
+  auto placed = options.own_scratch ? prepared_->make_scratch(options.scratch)
+                                    : prepared_->shared_scratch(options.scratch);
+  if (!placed) return std::unexpected(std::move(placed.error()));
+  scratch_ = std::move(*placed);
   if (!options.own_scratch) return {};
-  for (const BufferRef& buffer : scratch_) own_bytes_ += buffer ? buffer->size() : 0;
+  for (std::size_t i = 0; i < scratch_.size(); ++i) {
+    const bool given = i < options.scratch.size() && options.scratch[i];
+    if (scratch_[i] && !given) own_bytes_ += scratch_[i]->size();
+  }
   return {};
 }
 
@@ -230,7 +230,8 @@ Status Bound::add_clear(std::size_t scratch) {
 Status Bound::make_groups() {
   const Plan& plan = prepared_->plan();
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
-    if (!plan.scratch[i].allocated || !plan.scratch[i].zero_init) continue;
+    const PlanScratch& scratch = plan.scratch[i];
+    if (!scratch.allocated || !scratch.zero_init || stays_zero(plan, scratch)) continue;
     if (auto status = add_clear(i); !status) return status;
   }
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {

@@ -32,9 +32,14 @@ std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits) {
   return round_up(bytes, 16);
 }
 
+bool stays_zero(const Plan& plan, const PlanScratch& scratch) {
+  return scratch.kept_zero && std::ranges::none_of(plan.passes, &PlanPass::submit_after);
+}
+
 bool needs_clear(const Plan& plan) {
-  return std::ranges::any_of(plan.scratch,
-                             [](const PlanScratch& s) { return s.allocated && s.zero_init; });
+  return std::ranges::any_of(plan.scratch, [&](const PlanScratch& scratch) {
+    return scratch.allocated && scratch.zero_init && !stays_zero(plan, scratch);
+  });
 }
 
 std::string label_of(const Plan& plan, const PlanPass& pass) {
@@ -100,41 +105,51 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(const Context& context,
   return prepared;
 }
 
-Result<std::vector<BufferRef>> Prepared::make_scratch() const {
-  std::vector<BufferRef> buffers(plan_->scratch.size());
+Result<std::vector<BufferRef>> Prepared::make_scratch(std::vector<BufferRef> given) const {
+  std::vector<BufferRef> buffers = std::move(given);
+  buffers.resize(plan_->scratch.size());
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const PlanScratch& scratch = plan_->scratch[i];
-    if (!scratch.allocated) continue;
+    if (buffers[i] || !scratch.allocated) continue;
     auto buffer = context_.memory->allocate(scratch.buffer_size, kTensorUsage, scratch.id);
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     buffers[i] = std::move(buffer->buffer);
-    // What an earlier owner left is not for this kernel; zero_init clears at every run.
-    if (!buffer->dirty || scratch.zero_init) continue;
+    // What an earlier owner left is not for this kernel. It is queued before anybody can record.
+    const bool every_run = scratch.zero_init && !stays_zero(*plan_, scratch);
+    if (!buffer->dirty || every_run) continue;
     if (auto status = clear(context_, {buffers[i], 0, buffers[i]->size()}); !status)
       return std::unexpected(std::move(status.error()));
   }
   return buffers;
 }
 
-Result<std::vector<BufferRef>> Prepared::shared_scratch() const {
+Result<std::vector<BufferRef>> Prepared::shared_scratch(std::vector<BufferRef> given) const {
   const std::lock_guard making(making_);
+  std::vector<BufferRef> buffers = given;
+  buffers.resize(plan_->scratch.size());
+  given.resize(buffers.size());
   {
     const std::lock_guard lock(mutex_);
-    if (scratch_) return *scratch_;
+    scratch_.resize(buffers.size());
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (!buffers[i]) buffers[i] = scratch_[i];
+    }
   }
-  auto made = make_scratch();
+  auto made = make_scratch(std::move(buffers));
   if (!made) return made;
   const std::lock_guard lock(mutex_);
-  scratch_ = *made;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) scratch_[i] = (*made)[i];
+  }
   return made;
 }
 
 void Prepared::drop_scratch() const {
-  std::optional<std::vector<BufferRef>> dropped;  // goes after the lock
+  std::vector<BufferRef> dropped;  // goes after the lock
   const std::lock_guard lock(mutex_);
-  if (!scratch_) return;
-  const auto idle = [](const BufferRef& buffer) { return !buffer || buffer.use_count() == 1; };
-  if (std::ranges::all_of(*scratch_, idle)) dropped.swap(scratch_);
+  for (BufferRef& buffer : scratch_) {
+    if (buffer.use_count() == 1) dropped.push_back(std::move(buffer));
+  }
 }
 
 void record_copies(const Procs& procs, WGPUCommandEncoder encoder, std::span<const Copy> copies) {
@@ -317,6 +332,16 @@ Status Bound::submit_part(std::span<const Step> steps, bool first, bool last,
   });
 }
 
+// WebGPU runs nothing of commands that it refuses. Were it otherwise, the next run would count on
+// zeros that are not there. What fails here is a device that is lost.
+void Bound::clear_kept() const {
+  const Plan& plan = prepared_->plan();
+  for (std::size_t i = 0; i < scratch_.size(); ++i) {
+    if (scratch_[i] && stays_zero(plan, plan.scratch[i]))
+      static_cast<void>(clear(prepared_->context_, {scratch_[i], 0, scratch_[i]->size()}));
+  }
+}
+
 Status Bound::submit(const Around& around) const {
   const Context& context = prepared_->context_;
   if (auto status = context.device->check(); !status) return status;
@@ -334,6 +359,7 @@ Status Bound::submit(const Around& around) const {
     auto status = submit_part(rest.first(count), first, last, around);
     if (status && split != rest.end()) status = wait_for_queue(*context.device);
     if (!status) {
+      clear_kept();
       return std::unexpected(
           std::move(status.error())
               .during(std::format("running {} (variant {})", prepared_->plan_->op_id,

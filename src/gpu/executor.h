@@ -25,7 +25,12 @@ namespace wgk::gpu {
 // Bytes of the one buffer that holds the uniforms of all passes.
 std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits);
 
-// Whether the plan has scratch that must be zero: then it also needs the pipeline of clear_pass().
+// Whether the scratch is zero between runs, so that it is cleared only when it is made: the kernel
+// says so, and a run is one submission. Of a split one the first part may have run alone.
+bool stays_zero(const Plan& plan, const PlanScratch& scratch);
+
+// Whether the plan has scratch that is set to zero at every run: then it also needs the pipeline of
+// clear_pass().
 bool needs_clear(const Plan& plan);
 
 // "<opId>.<variant>.<instance id>", and the name that the package gave the pass, if it did. The
@@ -61,11 +66,11 @@ class Prepared {
 
   const Plan& plan() const { return *plan_; }
   const Context& context() const { return context_; }
-  // Scratch buffers as the plan lists them; shared by every bound call of this object that asks for
-  // no own ones.
-  Result<std::vector<BufferRef>> shared_scratch() const;
-  Result<std::vector<BufferRef>> make_scratch() const;
-  // Gives the shared scratch up if nothing bound uses it; the next to ask gets another one.
+  // Scratch buffers as the plan lists them: those given, and others in the empty places. The shared
+  // ones serve every bound call of this object that asks for no own ones.
+  Result<std::vector<BufferRef>> shared_scratch(std::vector<BufferRef> given = {}) const;
+  Result<std::vector<BufferRef>> make_scratch(std::vector<BufferRef> given = {}) const;
+  // Gives up the shared scratch that nothing bound uses; the next to ask gets another one.
   void drop_scratch() const;
 
  private:
@@ -84,7 +89,7 @@ class Prepared {
   // One thread makes the scratch. Making it may ask for idle buffers, so for drop_scratch().
   mutable std::mutex making_;
   mutable std::mutex mutex_;
-  mutable std::optional<std::vector<BufferRef>> scratch_;
+  mutable std::vector<BufferRef> scratch_;  // the shared ones; empty: not made
 };
 
 // Why a tensor cannot be bound as it is.
@@ -98,7 +103,8 @@ std::vector<Obstacle> find_obstacles(const Plan& plan, std::span<const Slice> te
 
 struct BindOptions {
   bool own_scratch = false;
-  // Scratch buffers to use, one per Plan::scratch entry, in place of the shared ones.
+  // Scratch buffers to use, one per Plan::scratch entry, in place of the shared or own ones. Where
+  // one is empty, it is as without this. What stays_zero() must be zero and nobody else's.
   std::vector<BufferRef> scratch = {};
   // Copy through a buffer of ours where alignment, usage flags or aliasing forbid a direct binding;
   // else that is an error.
@@ -226,6 +232,7 @@ class Bound {
   void record_steps(WGPUComputePassEncoder pass, std::span<const Step> steps, bool groups) const;
   Status submit_part(std::span<const Step> steps, bool first, bool last,
                      const Around& around) const;
+  void clear_kept() const;
 
   std::shared_ptr<const Prepared> prepared_;
   std::vector<Slice> tensors_;  // the caller's

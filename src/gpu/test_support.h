@@ -91,13 +91,15 @@ struct PlanBuilder {
     plan.tensors.push_back(std::move(tensor));
     return *this;
   }
-  PlanBuilder& scratch(std::string id, std::int64_t elements, bool zero_init) {
+  PlanBuilder& scratch(std::string id, std::int64_t elements, bool zero_init,
+                       bool kept_zero = false) {
     PlanScratch scratch;
     scratch.id = std::move(id);
     scratch.dtype = DType::u32;
     scratch.shape = {elements};
     scratch.byte_length = scratch.buffer_size = static_cast<std::uint64_t>(elements) * 4;
     scratch.zero_init = zero_init;
+    scratch.kept_zero = kept_zero;
     plan.scratch.push_back(std::move(scratch));
     return *this;
   }

@@ -237,4 +237,41 @@ std::span<const std::byte> ReadBack::data(std::size_t slice) const {
                           : std::span(data_ + place.start, place.size);
 }
 
+Status check_kept_zero(const Bound& bound) {
+  const Plan& plan = bound.prepared().plan();
+  const Context& context = bound.prepared().context();
+  std::vector<std::size_t> kept;
+  std::vector<Slice> slices;
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
+    const BufferRef& buffer = bound.scratch()[i];
+    if (!buffer || !plan.scratch[i].kept_zero) continue;
+    kept.push_back(i);
+    slices.push_back({buffer, 0, plan.scratch[i].buffer_size});
+  }
+  if (slices.empty()) return {};
+  auto read = ReadBack::make(context, slices);
+  if (!read) return std::unexpected(std::move(read.error()));
+  auto status = (*read)->submit();
+  if (status) status = (*read)->start();
+  if (status) status = (*read)->wait();
+  if (!status) return status;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto data = (*read)->data(i);
+    const auto bad = std::ranges::find_if(data, [](std::byte byte) { return byte != std::byte{}; });
+    if (bad == data.end()) continue;
+    const std::size_t word = static_cast<std::size_t>(bad - data.begin()) / 4;
+    std::uint32_t value = 0;
+    std::memcpy(&value, data.data() + 4 * word, 4);
+    for (const Slice& slice : slices) {
+      if (status = clear(context, slice); !status) return status;
+    }
+    return failure(
+        "device/kept-zero",
+        std::format("variant '{}' left scratch '{}' with 0x{:08x} in word {} of {}", plan.variant,
+                    plan.scratch[kept[i]].id, value, word, data.size() / 4),
+        "the manifest says keptZero: the kernel must leave it zero");
+  }
+  return {};
+}
+
 }  // namespace wgk::gpu

@@ -77,4 +77,8 @@ class ReadBack {
   const std::byte* data_ = nullptr;
 };
 
+// Whether the scratch that the package says its kernel leaves zero is so after the runs submitted
+// up to now. Waits. Error: "device/kept-zero"; the scratch is cleared then, for the next run.
+Status check_kept_zero(const Bound& bound);
+
 }  // namespace wgk::gpu

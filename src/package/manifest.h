@@ -97,6 +97,7 @@ struct Intermediate {
   DType dtype = DType::f32;
   Rule shape;
   bool zero_init = false;
+  bool kept_zero = false;  // the kernel leaves it zero
 };
 
 struct Dispatch {

@@ -202,6 +202,30 @@ TEST(Manifest, SaysWhatWouldBeRight) {
           {"must be a number, a string or a bool, got an array"});
 }
 
+TEST(Manifest, OnlyWhatStartsAsZeroIsKeptZero) {
+  const auto read = [](const std::string& keys) {
+    return read_manifest(manifest("", R"("intermediates": [{"id": "s", "dtype": "uint32")" + keys +
+                                          R"(}], "passes": [{"shader": "s.wgsl",
+                                          "bindings": ["x", "s"], "dispatch": {"x": 1}}])"));
+  };
+  const auto flags = [&](const std::string& keys) {
+    const auto result = read(keys);
+    if (!result) return result.error().to_string();
+    const Intermediate& scratch = result->variants[0].intermediates[0];
+    return std::string(scratch.zero_init ? "zero" : "any") + (scratch.kept_zero ? ", kept" : "");
+  };
+  EXPECT_EQ(flags(""), "any");
+  EXPECT_EQ(flags(R"(, "zeroInit": true)"), "zero");
+  EXPECT_EQ(flags(R"(, "keptZero": true, "zeroInit": true)"), "zero, kept");
+  EXPECT_TRUE(contains(flags(R"(, "keptZero": true)"),
+                       "intermediates[0].keptZero: needs zeroInit: true beside it"));
+  for (const std::string value : {"false", "1", "\"true\"", "null"}) {
+    EXPECT_TRUE(contains(flags(R"(, "zeroInit": true, "keptZero": )" + value),
+                         "intermediates[0].keptZero: must be true"))
+        << value;
+  }
+}
+
 TEST(Manifest, MapsHaveALimit) {
   const auto entries = [](std::size_t count, const char* value) {
     std::string text;

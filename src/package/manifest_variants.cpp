@@ -194,6 +194,12 @@ Result<std::vector<Intermediate>> read_intermediates(const Cursor& variant,
         return zero->fail_value("must be true; leave the key out where no zeroed buffer is needed");
       scratch.zero_init = true;
     }
+    if (const auto kept = item.find("keptZero")) {
+      if (kept->value() != Json(true))
+        return kept->fail_value("must be true; leave the key out where the kernel leaves values");
+      if (!scratch.zero_init) return kept->fail("needs zeroInit: true beside it");
+      scratch.kept_zero = true;
+    }
     result.push_back(std::move(scratch));
   }
   return result;

@@ -180,6 +180,7 @@ class Maker {
       entry.id = source.id;
       entry.dtype = source.dtype;
       entry.zero_init = source.zero_init;
+      entry.kept_zero = source.kept_zero;
       entry.allocated = false;
       WGK_ASSIGN(entry.shape, scratch_shape(source));
       auto elements = element_count(entry.shape);

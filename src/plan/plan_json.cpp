@@ -47,6 +47,7 @@ Json scratch_json(const PlanScratch& scratch) {
                             {"byteLength", scratch.byte_length},
                             {"bufferSize", scratch.buffer_size}});
   if (scratch.zero_init) json.set("zeroInit", true);
+  if (scratch.kept_zero) json.set("keptZero", true);
   if (!scratch.allocated) json.set("allocated", false);
   return json;
 }

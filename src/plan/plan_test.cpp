@@ -167,6 +167,19 @@ TEST(Plan, ScratchIsMadeForLivePassesOnly) {
             "plan/rule: scratch 'a' has shape (-1); expected non-negative integers");
 }
 
+TEST(Plan, SaysWhichScratchTheKernelLeavesZero) {
+  const auto package = make_package(with_variants(
+      R"({"id": "v", "intermediates": [{"id": "a", "dtype": "uint32", "shape": [2], "zeroInit": true, "keptZero": true}, {"id": "b", "dtype": "uint32", "shape": [2], "zeroInit": true}],
+          "passes": [{"id": "p", "shader": "s.wgsl.jinja", "bindings": ["x", "a", "b", "y"], "dispatch": {"x": 1}}]})"));
+  const Plan plan = must_plan(*package, request());
+  EXPECT_TRUE(plan.scratch[0].kept_zero);
+  EXPECT_FALSE(plan.scratch[1].kept_zero);
+  EXPECT_EQ(
+      json::write(*plan.to_json(false).find("scratch")),
+      R"([{"id":"a","dtype":"uint32","shape":[2],"byteLength":8,"bufferSize":8,"zeroInit":true,"keptZero":true},)"
+      R"({"id":"b","dtype":"uint32","shape":[2],"byteLength":8,"bufferSize":8,"zeroInit":true}])");
+}
+
 TEST(Plan, NothingRunsForEmptyOutputs) {
   const auto package = make_package(with_variants(
       variant("v", R"("intermediates": [{"id": "a", "dtype": "float32", "shape": "-1"}], )",

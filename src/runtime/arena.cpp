@@ -15,11 +15,12 @@
 namespace wgk {
 namespace {
 
-// The allocated scratch buffers of a plan, largest first.
+// The allocated scratch buffers of a plan that others may write, largest first. What a kernel keeps
+// zero for its next run belongs to the prepared call, with an arena too.
 std::vector<std::size_t> by_size(const Plan& plan) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
-    if (plan.scratch[i].allocated) order.push_back(i);
+    if (plan.scratch[i].allocated && !gpu::stays_zero(plan, plan.scratch[i])) order.push_back(i);
   }
   std::ranges::stable_sort(order, std::greater<>(),
                            [&](std::size_t i) { return plan.scratch[i].buffer_size; });
@@ -38,6 +39,14 @@ std::vector<std::uint64_t> arena_sizes(std::span<const Prepared> calls) {
     }
   }
   return sizes;
+}
+
+std::uint64_t kept_bytes(const Plan& plan) {
+  std::uint64_t bytes = 0;
+  for (const PlanScratch& scratch : plan.scratch) {
+    if (scratch.allocated && gpu::stays_zero(plan, scratch)) bytes += scratch.buffer_size;
+  }
+  return bytes;
 }
 
 std::uint64_t& part_of(MemoryNeeds& needs, gpu::Bound::Use::As as) {
@@ -149,10 +158,9 @@ MemoryNeeds memory(std::span<const Prepared> sequence, bool with_arena) {
     if (std::ranges::find(seen, identity) != seen.end()) continue;
     seen.push_back(identity);
     needs.uniforms += one.uniforms;
-    needs.scratch += one.scratch;
+    needs.scratch += with_arena ? kept_bytes(call.plan()) : one.scratch;
   }
   if (!with_arena) return needs;
-  needs.scratch = 0;
   for (const std::uint64_t size : arena_sizes(sequence)) needs.scratch += size;
   return needs;
 }

@@ -49,7 +49,7 @@ Status GuardBands::check() const {
     bands.push_back({slice.buffer, 0, width_});
     bands.push_back({slice.buffer, slice.offset + slice.size, width_});
   }
-  if (bands.empty()) return {};
+  if (bands.empty()) return gpu::check_kept_zero(*bound_);
   auto read = gpu::ReadBack::make(bound_->prepared().context(), bands);
   if (!read) return std::unexpected(std::move(read.error()));
   auto status = (*read)->submit();
@@ -68,7 +68,7 @@ Status GuardBands::check() const {
                                bound_->prepared().plan().tensors[guarded_[i / 2].first].port,
                                before ? width_ - at : at + 1));
   }
-  return {};
+  return gpu::check_kept_zero(*bound_);
 }
 
 }  // namespace wgk

@@ -20,7 +20,7 @@ class GuardBands {
       const std::shared_ptr<const gpu::Prepared>& prepared, const std::vector<gpu::Slice>& given,
       std::uint32_t width, bool staging);
   const std::shared_ptr<gpu::Bound>& bound() const { return bound_; }
-  // Waits for the run. Error: "device/guard" with tensor, side and distance.
+  // Waits for the run. Errors: "device/guard" with tensor, side and distance; "device/kept-zero".
   Status check() const;
 
  private:

@@ -133,7 +133,8 @@ struct Arena::Impl {
   std::vector<gpu::BufferRef> buffers;  // largest first
 };
 
-// The arena's buffers in the places of the plan's scratch. Errors: "usage/range", "usage/foreign".
+// The arena's buffers in the places of the plan's scratch; what stays zero between runs is never
+// one of them. Errors: "usage/range", "usage/foreign".
 Result<std::vector<gpu::BufferRef>> scratch_from(const Arena::Impl& arena, const Plan& plan,
                                                  const SessionRef& session);
 

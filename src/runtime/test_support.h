@@ -121,4 +121,30 @@ inline std::vector<float> times(std::vector<float> values, float factor) {
   return values;
 }
 
+// y += factor * x in place, through a scratch that must start as zero and is left zero, or is not
+// where `keeps` is false; a second scratch is left with values.
+inline Package kept_package(bool keeps = true) {
+  return make_package(R"json({
+    "domain": "test", "name": "Kept",
+    "inputs": {"x": {"dtype": "float32"}, "y": {"dtype": "float32"}},
+    "outputs": {"y": {"dtype": "float32", "shape": "shapes.y"}},
+    "args": {"factor": {"kind": "f32"}},
+    "variants": [{"id": "only", "intermediates": [
+        {"id": "board", "dtype": "float32", "shape": "shapes.x", "zeroInit": true, "keptZero": true},
+        {"id": "other", "dtype": "float32", "shape": "shapes.x"}],
+      "passes": [
+        {"id": "add", "derive": {"step": "1"}, "shader": "s.wgsl.jinja", "bindings": ["x", "board"], "dispatch": {"workgroups": 1}},
+        {"id": "store", "derive": {"step": "2"}, "shader": "s.wgsl.jinja", "bindings": ["board", "other", "y",
+          {"name": "params", "struct": [{"name": "factor", "type": "f32"}]}], "dispatch": {"workgroups": 1}}]}]
+  })json",
+                      std::string(R"wgsl({{ env.wgsl.resourceDeclarations }}
+@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+{% if step == 1 %}  for (var k = i; k < arrayLength(&x); k += 64u) { board[k] = board[k] + x[k]; }
+{% else %}  for (var k = i; k < arrayLength(&board); k += 64u) {
+    y[k] = y[k] + board[k] * params.factor;
+    other[k] = 7.0;
+)wgsl") + (keeps ? "    board[k] = 0.0;\n" : "") +
+                          "  }\n{% endif %}}");
+}
+
 }  // namespace wgk::testing

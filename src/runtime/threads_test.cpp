@@ -27,6 +27,7 @@ struct Worker {
   const Runtime& runtime;
   const Kernel& scale;
   const Kernel& accumulate;
+  const Kernel& kept;                  // leaves its scratch zero
   const Tensor& shared;                // read by all
   const std::vector<Kernel>& kernels;  // as `scale`, each with a text of its own
   std::vector<float> x = numbers(kCount);
@@ -50,6 +51,11 @@ struct Worker {
         accumulate.call({{"x", HostTensor(numbers(8), {8})}, {"y", HostTensor(numbers(8), {8})}},
                         {.read_back = true});
     return sum && *sum->at("y").download<float>() == times(numbers(8), 2);
+  }
+  bool kept_call(float factor) const {
+    const std::vector<float> zeros(kCount, 0.0F);
+    return right(kept.call({{"x", shared}, {"y", HostTensor(zeros, {kCount})}}, by(factor)),
+                 factor);
   }
   bool prepared_call(float factor) const {
     const auto prepared =
@@ -144,7 +150,7 @@ struct Worker {
       case 10: return prewarmed(i, factor);
       case 11: return staged(factor);
       case 0: return device_call(factor);
-      case 1: return split_call();
+      case 1: return i % 3 == 0 ? split_call() : kept_call(factor);
       case 2: return prepared_call(factor);
       case 3: return future_call(factor, true);
       case 4: return transfers(factor);
@@ -165,6 +171,7 @@ TEST_F(Threads, EightMakeFiveHundredMixedCallsEach) {
   const Runtime& runtime = shared_runtime();
   const Kernel scale = *runtime.load(scale_package());
   const Kernel accumulate = *runtime.load(testing::accumulate_package(true));
+  const Kernel kept = *runtime.load(testing::kept_package());
   const Tensor shared = *runtime.upload(HostTensor(numbers(kCount), {kCount}));
   std::vector<Kernel> kernels;
   for (int i = 0; i < 20; ++i)
@@ -173,7 +180,7 @@ TEST_F(Threads, EightMakeFiveHundredMixedCallsEach) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      const Worker worker{runtime, scale, accumulate, shared, kernels};
+      const Worker worker{runtime, scale, accumulate, kept, shared, kernels};
       for (int i = 0; i < 500; ++i) {
         if (!worker.step(t, i)) ++wrong;
         ++done;
