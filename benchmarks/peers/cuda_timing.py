@@ -19,6 +19,13 @@ def flush():
     return _flush.sum()
 
 
+def compiled(function):
+    """torch.compile for the very shapes of each call. One process keeps what it compiled for every case, so the bound on what it keeps is lifted."""
+    torch._dynamo.config.recompile_limit = 1000
+    torch._dynamo.config.accumulated_recompile_limit = 10000
+    return torch.compile(function, dynamic=False)
+
+
 def capture(function, calls):
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())

@@ -3,6 +3,7 @@
 
 import datetime
 import json
+import pathlib
 import sys
 
 
@@ -56,8 +57,9 @@ class Results:
         if path == "-":
             print(text)
         else:
-            with open(path, "w") as file:
-                file.write(text + "\n")
+            whole = pathlib.Path(f"{path}.new")      # who reads the file meanwhile finds all of it
+            whole.write_text(text + "\n")
+            whole.replace(path)
 
 
 def relative_error(got, want):

@@ -5,8 +5,8 @@
   run.py kernels/com.microsoft.SkipSimplifiedLayerNormalization --tag cpu --peers ort-cpu,torch-cpu --out peers.json
   run.py kernels/com.microsoft.SkipGroupNorm --tag h200 --peers cuda --out -
 
-Peers: ort-cpu; ort-webgpu, ort-webgpu-kernels and ort-webgpu-chain (in a Python environment with that build), torch-cpu, cuda (and cuda-warm-up, which only fills the
-compilers' caches: several such processes side by side save most of the time of the run that follows). A peer that is missing or refuses a case is
+Peers: ort-cpu; ort-webgpu, ort-webgpu-kernels and ort-webgpu-chain (in a Python environment with that build), torch-cpu, cuda (with --jobs several
+processes compile side by side and then time one after the other). A peer that is missing or refuses a case is
 reported in the result, never fatal. Only results that agree with float64 are timed.
 """
 
@@ -23,6 +23,7 @@ import time
 
 import numpy as np
 
+import cuda_peers
 from cases import load
 from results import Results, check, summary
 
@@ -47,11 +48,9 @@ def host_times(function, limit_seconds=3.0):
     return seconds
 
 
-def expected_outputs(operator, case, xp=None):
+def expected_outputs(operator, case):
     """The ports that peers return, in order, and their float64 values."""
-    import numpy
-
-    reference = operator.reference(case, xp or numpy)
+    reference = operator.reference(case)
     ports = [port for port in reference if port in case.outputs]
     return ports, [reference[port] for port in ports]
 
@@ -171,62 +170,8 @@ def measure_torch_cpu(operator, case, results):
         results.add(case, "PyTorch CPU", host_times(lambda: function(**inputs)), "wall time of one call", cold=False, error=error)
 
 
-def array_module():
-    """cupy where it is there: data and float64 references of large cases are then made on the device."""
-    try:
-        import cupy
-
-        cupy.arange(2).sum()
-        return cupy
-    except Exception:
-        import numpy
-
-        return numpy
-
-
-def measure_cuda(operator, case, results, warm_up=False):
-    """With `warm_up` each peer runs once and nothing is timed: compilers fill their caches, several processes side by side."""
-    import torch
-
-    import cuda_timing
-
-    xp = array_module()
-    arrays = case.inputs(xp)
-    count = 1 if warm_up else cuda_timing.input_sets(2 * sum(value.nbytes for value in arrays.values()))
-    first = {port: torch.as_tensor(value, device="cuda") for port, value in arrays.items()}
-    sets = [first] + [{port: value.clone() for port, value in first.items()} for _ in range(count - 1)]
-    whole = []      # made when the first peer asks for it
-
-    def expected(function):
-        if hasattr(function, "reference"):
-            return [xp.asarray(value) for value in function.reference()]
-        if not whole:
-            whole.extend(expected_outputs(operator, case, xp)[1])
-        return whole
-
-    for peer, build in operator.cuda_peers(case):
-        try:
-            with torch.inference_mode():
-                function = build()
-                fresh = {port: value.clone() for port, value in first.items()}
-                outputs = function(**fresh)
-                if warm_up:
-                    continue
-                outputs = [value.double().contiguous() for value in outputs]
-                outputs = [value.cpu().numpy() if xp.__name__ == "numpy" else xp.asarray(value) for value in outputs]
-                unchecked = getattr(function, "unchecked", None)
-                error = 0.0 if unchecked else check(outputs, expected(function), case.dtype())
-                del outputs, fresh
-                seconds = cuda_timing.time_graph(lambda i: function(**sets[i]), count)
-            note = unchecked or getattr(function, "note", None)
-            results.add(case, peer, seconds, cuda_timing.CLOCK + (f"; {note}" if note else ""), error=error)
-        except Exception as problem:
-            results.missing(case, peer, f"{type(problem).__name__}: {problem}")
-        torch.cuda.empty_cache()
-    if xp.__name__ == "cupy":
-        del arrays, first, sets, whole
-        case.forget()
-        xp.get_default_memory_pool().free_all_blocks()
+def measure_cuda(operator, case, results):
+    cuda_peers.measure(operator, case, cuda_peers.prepare(operator, case), results)
 
 
 MEASURE = {
@@ -235,8 +180,7 @@ MEASURE = {
     "ort-webgpu-kernels": ("ONNX Runtime WebGPU, kernels", measure_ort_kernels),
     "ort-webgpu-chain": ("ONNX Runtime WebGPU, chain", measure_ort_chain),
     "torch-cpu": ("PyTorch CPU", measure_torch_cpu),
-    "cuda": ("CUDA", measure_cuda),
-    "cuda-warm-up": ("CUDA", lambda o, c, r: measure_cuda(o, c, r, warm_up=True)),
+    "cuda": (cuda_peers.PEER, measure_cuda),
 }
 
 
@@ -290,7 +234,10 @@ def main():
     parser.add_argument("--peers", default="ort-cpu,torch-cpu", help="comma-separated; see above")
     parser.add_argument("--tag", action="append", default=[], help="only cases with one of these tags")
     parser.add_argument("--case", action="append", default=[], help="only these cases")
+    parser.add_argument("--new-to", action="append", default=[], help="leave out the cases that were timed in this result file")
     parser.add_argument("--isolate", action="store_true", help="each measurement in a process of its own")
+    parser.add_argument("--jobs", type=int, default=1, help="of cuda: so many processes compile side by side; each then times its cases alone")
+    parser.add_argument("--turn", type=int, help=argparse.SUPPRESS)     # the lock that one of these processes is started with
     parser.add_argument("--seconds", type=float, default=1e9, help="start no further case after this time")
     parser.add_argument("--out", default="-", help="JSON file, - for standard output")
     args = parser.parse_args()
@@ -298,30 +245,62 @@ def main():
     unknown = [peer for peer in peers if peer not in MEASURE]
     if unknown:
         parser.error(f"unknown peers {', '.join(unknown)}; there are {', '.join(MEASURE)}")
-    results = Results({"adapter": device_name(peers), "versions": versions(), **device_figures(peers)})
-    start = time.perf_counter()
-    for folder in args.package:
-        for case in load(folder, args.tag, args.case):
-            operator = importlib.import_module(OPERATORS[case.package])
-            for peer in peers:
-                if time.perf_counter() - start > args.seconds:
-                    results.missing(case, MEASURE[peer][0], "the time limit of this run was reached")
-                    continue
-                try:
-                    if not operator.supports(case):
-                        raise NotImplementedError("no peer has this form of the operator")
-                    if args.isolate:
-                        measure_isolated(folder, case, peer, results)
-                        continue
-                    MEASURE[peer][1](operator, case, results)
-                except Exception as problem:
-                    results.missing(case, MEASURE[peer][0], f"{type(problem).__name__}: {problem}")
-            case.forget()
-            results.write(args.out) if args.out != "-" else None
-    results.write(args.out)
+    if args.jobs > 1 and peers != ["cuda"]:
+        parser.error("--jobs is for --peers cuda")
+    run(args, peers, chosen_cases(args))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def chosen_cases(args):
+    have = {(entry["package"], entry["case"]) for path in args.new_to for entry in json.loads(pathlib.Path(path).read_text())["benchmarks"]
+            if not entry.get("error_occurred")}
+    return [(folder, case) for folder in args.package for case in load(folder, args.tag, args.case) if (case.package, case.name) not in have]
+
+
+def operator_of(case):
+    return importlib.import_module(OPERATORS[case.package])
+
+
+def run(args, peers, chosen):
+    results = Results({})
+
+    def write():
+        if args.out != "-":
+            results.write(args.out)
+
+    cases = [case for _, case in chosen]
+    if args.turn is not None:
+        cuda_peers.measure_in_turn(cases, operator_of, args.turn, args.seconds, results, write)
+    elif args.jobs > 1:
+        cuda_peers.measure_side_by_side(args.package, cases, args.jobs, args.seconds, results, write,
+                                        lambda: results.context.update(adapter=device_name(peers), versions=versions()), lambda: device_figures(peers))
+    else:
+        results.context |= {"adapter": device_name(peers), "versions": versions(), **device_figures(peers)}
+        one_after_the_other(args, peers, chosen, results, write)
+    results.write(args.out)
+
+
+def one_after_the_other(args, peers, chosen, results, write):
+    start = time.perf_counter()
+    for folder, case in chosen:
+        operator = operator_of(case)
+        for peer in peers:
+            if time.perf_counter() - start > args.seconds:
+                results.missing(case, MEASURE[peer][0], cuda_peers.TOO_LATE)
+                continue
+            try:
+                if not operator.supports(case):
+                    raise NotImplementedError(cuda_peers.NO_FORM)
+                if args.isolate:
+                    measure_isolated(folder, case, peer, results)
+                    continue
+                MEASURE[peer][1](operator, case, results)
+            except Exception as problem:
+                results.missing(case, MEASURE[peer][0], f"{type(problem).__name__}: {problem}")
+        case.forget()
+        write()
 
 
 if __name__ == "__main__":

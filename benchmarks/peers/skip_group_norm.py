@@ -97,10 +97,9 @@ def cuda_peers(case):
 
 
 def _compiled(function):
-    import torch
+    from cuda_timing import compiled
 
-    torch._dynamo.reset()
-    return torch.compile(function, dynamic=False)
+    return compiled(function)
 
 
 def _triton(case):

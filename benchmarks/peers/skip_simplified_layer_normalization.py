@@ -10,8 +10,12 @@ ONNX_OUTPUTS = {"outputT": 0, "meanT": 1, "invStdT": 2, "residualT": 3}
 
 
 def supports(case):
-    """Only calls with the normalised output, with or without the sum, have peers."""
-    return set(case.outputs) <= {"outputT", "residualT"}
+    return True
+
+
+def _onnx_supports(case):
+    if not set(case.outputs) <= {"outputT", "residualT"}:
+        raise NotImplementedError("only calls with the normalised output, with or without the sum, have this peer")
 
 
 def reference(case, xp=np):
@@ -19,14 +23,15 @@ def reference(case, xp=np):
     r = x["inputT"].astype(np.float64) + x["skipT"]
     if "biasT" in x:
         r = r + x["biasT"]
-    y = r / np.sqrt((r * r).mean(-1, keepdims=True) + case.attrs.get("epsilon", 1e-12)) * x["gammaT"].astype(np.float64)
-    return {"outputT": y, "residualT": r}
+    inverse = 1 / xp.sqrt((r * r).mean(-1, keepdims=True) + case.attrs.get("epsilon", 1e-12))
+    return {"outputT": r * inverse * x["gammaT"].astype(np.float64), "meanT": xp.zeros_like(inverse), "invStdT": inverse, "residualT": r}
 
 
 def onnx_model(case):
     import onnx
     from onnx import TensorProto, helper
 
+    _onnx_supports(case)
     element = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16}[case.dtype()]
     inputs = [helper.make_tensor_value_info(onnx_name, element, case.specs[port]["shape"])
               for port, onnx_name in zip(PORTS, ONNX_INPUTS) if port in case.specs]
@@ -76,14 +81,21 @@ def onnx_chain(case, nodes):
 def torch_eager(case):
     import torch
 
-    epsilon, with_sum = case.attrs.get("epsilon", 1e-12), "residualT" in case.outputs
+    epsilon, outputs = case.attrs.get("epsilon", 1e-12), set(case.outputs)
+    with_mean, with_inverse, with_sum = (port in outputs for port in ("meanT", "invStdT", "residualT"))
 
     def run(inputT, skipT, gammaT, biasT=None):
         r = inputT + skipT
         if biasT is not None:
             r = r + biasT
-        y = torch.nn.functional.rms_norm(r, (r.shape[-1],), gammaT, epsilon)
-        return (y, r) if with_sum else (y,)
+        results = [torch.nn.functional.rms_norm(r, (r.shape[-1],), gammaT, epsilon)]
+        if with_mean:
+            results.append(torch.zeros((*r.shape[:-1], 1), device=r.device))
+        if with_inverse:
+            results.append(torch.rsqrt(r.float().square().mean(-1, keepdim=True) + epsilon))
+        if with_sum:
+            results.append(r)
+        return tuple(results)
 
     return run
 
@@ -100,15 +112,14 @@ def cuda_peers(case):
 
 
 def _need_plain_sum(case, name):
-    if "biasT" in case.specs or "residualT" not in case.outputs:
+    if "biasT" in case.specs or set(case.outputs) != {"outputT", "residualT"}:
         raise NotImplementedError(f"{name} has the form with sum and without bias only")
 
 
 def _compiled(case):
-    import torch
+    from cuda_timing import compiled
 
-    torch._dynamo.reset()
-    return torch.compile(torch_eager(case), dynamic=False)
+    return compiled(torch_eager(case))
 
 
 def _streams(case):
@@ -121,8 +132,7 @@ def _streams(case):
 def _triton(case):
     from triton_norm import row_norm
 
-    _need_plain_sum(case, "the Triton kernel")
-    return row_norm(case.attrs.get("epsilon", 1e-12))
+    return row_norm(case.attrs.get("epsilon", 1e-12), set(case.outputs))
 
 
 def _liger(case):
