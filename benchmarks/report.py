@@ -34,14 +34,14 @@ def context_lines(machine):
     yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.peers)} runs: what the machine gave in each, versions of the peers</summary>\n"
     for report in machine.safe + machine.trusted:
         c = report["context"]
-        yield (f"- {c['date'][:10]}, {', '.join(name.split('.')[-1] for name in c['packages'])}, {c['mode']} mode: copy "
+        yield (f"- {c['date'][:10]}, {', '.join(name.split('.')[-1] for name in c['packages'])}, {c['mode']} mode{AWAKE if c.get('kept_awake') else ''}: copy "
                f"{rate(c['copy_bytes_per_second'], 'B/s')} read + write, empty dispatch {microseconds(c['empty_dispatch_seconds'])} us, dependent dispatch "
                f"{microseconds(c['dependent_dispatch_seconds'])} us")
     for report in machine.peers:
         c = report["context"]
         versions = ", ".join(f"{k} {v}" for k, v in c["versions"].items() if v != "missing")
         node = f"; a node of a captured graph {microseconds(c['graph_node_seconds'])} us" if c.get("graph_node_seconds") else ""
-        yield f"- {c['date'][:10]}, peers{': ' + c['source'] if c.get('source') else ''}: {versions}{node}"
+        yield f"- {c['date'][:10]}, peers{': ' + c['source'] if c.get('source') else ''}{AWAKE if c.get('kept_awake') else ''}: {versions}{node}"
     yield "\n</details>"
 
 
@@ -243,6 +243,9 @@ def package_section(machine, package):
     yield from untimed_lines(machine, package)
 
 
+AWAKE = ", the cores kept awake by a loop of idle priority on each"
+
+
 def turns_section(machine):
     """Files of benchmarks/peers/turns.py: ours and a peer in turns, case by case."""
     for report in machine.turns:
@@ -251,7 +254,7 @@ def turns_section(machine):
         counts = sorted({len(row["ours"]) for row in report["rows"] if "error" not in row}) or [c["rounds"]]
         yield f"### In turns with {c['peer']}\n"
         yield (f"{c['date'][:10]}, {c['adapter']} ({c['driver']}), {c['mode']} mode, wgkernels {c['library_version']}; {versions}. {' or '.join(map(str, counts))} rounds of each case, ours and the peer one "
-               f"after the other, with one set of buffers on both sides; ours by {c['clock']}, theirs by {c['peer_clock']}. The ratio is the median of the rounds, its range their least and "
+               f"after the other, with one set of buffers on both sides{AWAKE if c.get('kept_awake') else ''}; ours by {c['clock']}, theirs by {c['peer_clock']}. The ratio is the median of the rounds, its range their least and "
                f"most. The floor is the fastest of the kernels tried that only read and write the case's tensors, timed between our samples.{' ' + c['note'] if c.get('note') else ''}\n")
         rows = sorted((row for row in report["rows"] if "error" not in row), key=lambda row: size_order(row["case"]))
         goal = TURNS_GOALS.get(rows[0]["package"], 0) if rows else 0

@@ -25,6 +25,7 @@ import numpy as np
 
 import cuda_peers
 from cases import load
+from keep_awake import keep_awake
 from results import Results, check, summary
 
 OPERATORS = {
@@ -236,6 +237,7 @@ def main():
     parser.add_argument("--case", action="append", default=[], help="only these cases")
     parser.add_argument("--new-to", action="append", default=[], help="leave out the cases that were timed in this result file")
     parser.add_argument("--isolate", action="store_true", help="each measurement in a process of its own")
+    parser.add_argument("--keep-awake", action="store_true", help="a loop of idle priority on each core, as wgk bench --keep-awake")
     parser.add_argument("--jobs", type=int, default=1, help="of cuda: so many processes compile side by side; each then times its cases alone")
     parser.add_argument("--turn", type=int, help=argparse.SUPPRESS)     # the lock that one of these processes is started with
     parser.add_argument("--seconds", type=float, default=1e9, help="start no further case after this time")
@@ -247,7 +249,8 @@ def main():
         parser.error(f"unknown peers {', '.join(unknown)}; there are {', '.join(MEASURE)}")
     if args.jobs > 1 and peers != ["cuda"]:
         parser.error("--jobs is for --peers cuda")
-    run(args, peers, chosen_cases(args))
+    with keep_awake(args.keep_awake):
+        run(args, peers, chosen_cases(args))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
@@ -264,7 +267,7 @@ def operator_of(case):
 
 
 def run(args, peers, chosen):
-    results = Results({})
+    results = Results({"kept_awake": True} if args.keep_awake else {})
 
     def write():
         if args.out != "-":

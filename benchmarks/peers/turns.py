@@ -38,9 +38,10 @@ def median_of(report, wanted):
 
 
 def round_of(folder, case, args, place):
-    ours, problem = benchmarks([args.wgk, "bench", folder, "--case", case.name, "--only-hot", "--floor", "--samples", str(args.samples),
+    awake = ["--keep-awake"] if args.keep_awake else []
+    ours, problem = benchmarks([args.wgk, "bench", folder, "--case", case.name, "--only-hot", "--floor", "--samples", str(args.samples), *awake,
                                 f"--json={place / 'ours.json'}"], place / "ours.json")
-    theirs, other = benchmarks([sys.executable, str(RUNNER), folder, "--case", case.name, "--peers", args.peer, "--out", str(place / "peer.json")],
+    theirs, other = benchmarks([sys.executable, str(RUNNER), folder, "--case", case.name, "--peers", args.peer, *awake, "--out", str(place / "peer.json")],
                                place / "peer.json")
     row = {"ours": median_of(ours, lambda e: not e["variant"].startswith("floor")), "floor": median_of(ours, lambda e: e["variant"].startswith("floor")),
            "theirs": median_of(theirs, lambda e: True)}
@@ -48,7 +49,7 @@ def round_of(folder, case, args, place):
 
 
 def context_of(ours, theirs, args):
-    context = {key: ours["context"].get(key) for key in ("adapter", "driver", "backend", "software", "mode", "clock", "library_version", "packages")}
+    context = {key: ours["context"].get(key) for key in ("kept_awake", "adapter", "driver", "backend", "software", "mode", "clock", "library_version", "packages")}
     peer = next(entry for entry in theirs["benchmarks"] if not entry.get("error_occurred"))
     return {**context, "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "versions": theirs["context"]["versions"],
             "peer": peer["variant"], "peer_clock": peer["clock"], "rounds": args.rounds, **({"note": args.note} if args.note else {})}
@@ -63,6 +64,7 @@ def main():
     parser.add_argument("--case", action="append", default=[], help="only these cases")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=30, help="of ours in a round")
+    parser.add_argument("--keep-awake", action="store_true", help="both sides with a loop of idle priority on each core, so that none sleeps between dispatches")
     parser.add_argument("--note", default="", help="said in the report, such as what else the machine did")
     parser.add_argument("--out", required=True, help="JSON file")
     args = parser.parse_args()

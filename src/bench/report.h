@@ -22,6 +22,7 @@ struct Context {
   bool software = false;  // a CPU behind the API: proves correctness and host cost, never GPU speed
   std::string mode;       // "safe" or "trusted"
   std::string clock;      // "timestamp query" or "wall time of a batch"
+  bool kept_awake = false;                // the cores, by loops of idle priority
   double cache_bytes = 0;                 // last-level cache that cold figures rotate past
   double copy_bytes_per_second = 0;       // read + write, this run
   double empty_dispatch_seconds = 0;      // independent, no bindings

@@ -206,6 +206,7 @@ std::string context_table(const Context& c) {
   row("back end", c.backend + ", " + c.device_type);
   row("mode", c.mode);
   row("clock", c.clock);
+  if (c.kept_awake) row("cores", "kept awake");
   row("copy speed (read + write)", format_rate(c.copy_bytes_per_second, "B/s"));
   row("empty dispatch", format_seconds(c.empty_dispatch_seconds));
   row("dependent dispatch", format_seconds(c.dependent_dispatch_seconds));

@@ -97,8 +97,9 @@ std::string format_rate(double per_second, std::string_view unit) {
 
 std::string to_table(const Report& report, bool terminal) {
   const Context& c = report.context;
-  std::string text = std::format("device: {}{}, {} mode; clock: {}\n", c.adapter,
-                                 c.software ? " (software: no GPU speed)" : "", c.mode, c.clock);
+  std::string text = std::format("device: {}{}, {} mode; clock: {}{}\n", c.adapter,
+                                 c.software ? " (software: no GPU speed)" : "", c.mode, c.clock,
+                                 c.kept_awake ? "; cores kept awake" : "");
   text += std::format(
       "copy {}; empty dispatch {}; dependent dispatch {}{}\n\n",
       format_rate(c.copy_bytes_per_second, "B/s"), format_seconds(c.empty_dispatch_seconds),

@@ -122,6 +122,17 @@ TEST(Report, SaysWhereTheClocksDidNotHold) {
   EXPECT_FALSE(report_from_json(to_json(report))->context.clock_held);
 }
 
+TEST(Report, SaysThatTheCoresWereKeptAwake) {
+  Report report = example();
+  EXPECT_FALSE(contains(to_table(report, false), "awake"));
+  EXPECT_FALSE(contains(to_html(report), "awake"));
+  EXPECT_FALSE(report_from_json(to_json(report))->context.kept_awake);
+  report.context.kept_awake = true;
+  EXPECT_TRUE(contains(to_table(report, false), "clock: timestamp query; cores kept awake\n"));
+  EXPECT_TRUE(contains(to_html(report), "<td>kept awake</td>"));
+  EXPECT_TRUE(report_from_json(to_json(report))->context.kept_awake);
+}
+
 // A mean over cold and hot figures would say nothing.
 TEST(Report, PageKeepsColdAndHotApart) {
   Report report = example();

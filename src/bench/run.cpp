@@ -123,6 +123,7 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
                workload.check(*contender.package, *once.front()));
     m.largest_error = error.value_or(0);
     if (options_.host) {
+      WGK_ASSIGN(const auto awake, timer_.keep_awake());
       WGK_ASSIGN(m.host, measure_host_costs(*contender.context, contender.package, workload,
                                             contender.variant, contender.tunables));
     }
@@ -298,7 +299,7 @@ bool selected(const package::BenchCase& bench, const std::string& op_id,
       options.tags, [&](const std::string& tag) { return std::ranges::contains(bench.tags, tag); });
 }
 
-Context describe(const gpu::Device& device, const Timer& timer) {
+Context describe(const gpu::Device& device, const Timer& timer, const TimerOptions& options) {
   const AdapterDescription& adapter = device.adapter();
   Context context;
   context.date = std::format(
@@ -310,6 +311,7 @@ Context describe(const gpu::Device& device, const Timer& timer) {
   context.device_type = adapter.type;
   context.software = adapter.software;
   context.mode = name(device.mode());
+  context.kept_awake = options.keep_awake;
   context.clock = timer.device_clock() ? "timestamp query" : "wall time of a batch";
   return context;
 }
@@ -346,7 +348,7 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
   WGK_ASSIGN(const auto timer,
              Timer::make(context, context.device->adapter().software, options.timer));
   Report report;
-  report.context = describe(*context.device, *timer);
+  report.context = describe(*context.device, *timer, options.timer);
   report.context.cache_bytes = complete.cache_bytes;
   for (const Subject* one : {&subject, against}) {
     if (one != nullptr)

@@ -328,6 +328,24 @@ TEST(Run, SaysWhichClockTimed) {
   EXPECT_GT(report->context.dependent_dispatch_seconds, 0);
 }
 
+TEST(Run, KeepsTheCoresAwakeWhenAskedTo) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  for (const bool wanted : {false, true}) {
+    options.timer.keep_awake = wanted;
+    const auto timer = Timer::make(*device(), true, options.timer);
+    ASSERT_TRUE(timer.has_value()) << timer.error().to_string();
+    const auto awake = (*timer)->keep_awake();
+    ASSERT_TRUE(awake.has_value()) << awake.error().to_string();
+    ASSERT_EQ(awake->has_value(), wanted);
+    EXPECT_TRUE(!wanted || (*awake)->cores() > 0);
+  }
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  EXPECT_TRUE(report->context.kept_awake);
+  EXPECT_EQ(report->measurements.at(0).error, "");
+}
+
 TEST(Run, ComparesWithAnotherPackage) {
   if (device() == nullptr) return;
   const Subject ours = row_norm(), other = row_norm();

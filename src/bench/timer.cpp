@@ -223,8 +223,14 @@ Result<std::vector<Timing>> Timer::measure_once(std::span<const Rotation> rotati
   return timings;
 }
 
+Result<std::optional<KeepAwake>> Timer::keep_awake() const {
+  if (!options_.keep_awake) return std::nullopt;
+  return KeepAwake::start();
+}
+
 Result<std::vector<Timing>> Timer::measure(std::span<const Rotation> rotations,
                                            std::size_t staying) {
+  WGK_ASSIGN(const auto awake, keep_awake());
   if (!guard_) return measure_once(rotations, staying);
   std::vector<Timing> timings;
   const auto outcome = guard_->run(

@@ -12,6 +12,7 @@
 
 #include "bench/clock_guard.h"
 #include "bench/device_plans.h"
+#include "bench/keep_awake.h"
 #include "gpu/executor.h"
 #include "gpu/timing.h"
 #include "wgk/error.h"
@@ -29,6 +30,7 @@ struct TimerOptions {
   std::uint32_t max_repetitions = 20'000;  // of a call in one pass
   std::size_t max_retries = 3;             // of a measurement that the clock guard refuses
   bool host_clock = false;                 // although the device has timestamps
+  bool keep_awake = false;                 // the cores, during measurements
 };
 
 struct Timing {
@@ -72,6 +74,8 @@ class Timer {
   std::uint64_t copied_bytes() const;  // read and written by one call of it
 
   bool device_clock() const { return device_clock_; }
+  // Lives as long as the cores are to be kept awake; nothing without that option.
+  Result<std::optional<KeepAwake>> keep_awake() const;
 
  private:
   Timer(gpu::Context context, bool software, const TimerOptions& options)

@@ -197,6 +197,7 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
   if (baseline.measurements.empty())
     return failure("request/unknown", "the baseline '" + file + "' has none of these cases");
   WGK_ASSIGN(bench::RunOptions options, options_of(flags));
+  options.timer.keep_awake |= baseline.context.kept_awake;
   for (const bench::Measurement& m : baseline.measurements)
     options.names.emplace_back(m.package, m.name);
   WGK_ASSIGN(const std::vector<bench::Report> repeats, repeat(session, flags, context, options));
@@ -323,6 +324,10 @@ void add_bench(CLI::App& app, Session& session) {
                     "Also what a call costs the host: planning, pipelines, commands, transfers");
   command->add_flag("--host-clock", flags->options.timer.host_clock,
                     "Time batches by the host's clock although the device has timestamps");
+  command->add_flag("--keep-awake", flags->options.timer.keep_awake,
+                    "A loop of idle priority on each core during timings: virtual cores that "
+                    "sleep between dispatches make small times of a software device up to twice "
+                    "as long");
   command->add_option("--samples", flags->options.timer.samples, "Timed passes per measurement")
       ->check(CLI::Range(3, 100000));
   command

@@ -93,8 +93,8 @@ turns_help() {
   cat <<'EOF'
 usage: ./dev bench turns OUT.json [OPTIONS...]
 
-Times the row norm's cases for CPUs with the program and with ONNX Runtime WebGPU in turns, case by case, and writes OUT.json, from which
-benchmarks/report.py makes a table; OPTIONS are those of benchmarks/peers/turns.py (--rounds, --case, --note). Takes about ten minutes; both
+Times the row norm's cases for CPUs with the program and with ONNX Runtime WebGPU in turns, case by case, the cores kept awake on both sides, and
+writes OUT.json, from which benchmarks/report.py makes a table; OPTIONS are those of benchmarks/peers/turns.py (--rounds, --case, --note). Takes about ten minutes; both
 sides use all cores, so let nothing else run. Figures for the repository:
   ./dev bench turns benchmarks/results/llvmpipe.turns-ssln.json && benchmarks/report.py
 EOF
@@ -116,7 +116,7 @@ cmd_turns() {
   build release wgk || die "the program could not be built"
   python=$(peer_python onnxruntime-webgpu)
   ensure_venv "${python%/bin/python3}" onnxruntime-webgpu || die "onnxruntime-webgpu could not be installed"
-  inside env PYTHONDONTWRITEBYTECODE=1 "$python" benchmarks/peers/turns.py "$RUN_PACKAGE" --tag cpu --wgk build/release/wgk --out "$out" "$@"
+  inside env PYTHONDONTWRITEBYTECODE=1 "$python" benchmarks/peers/turns.py "$RUN_PACKAGE" --tag cpu --keep-awake --wgk build/release/wgk --out "$out" "$@"
 }
 
 # All that the repository says of the row norm on a software adapter, measured anew: cold and hot, in both modes, with floors and host
@@ -132,10 +132,10 @@ cmd_figures() {
   if [ $# -gt 1 ] || [[ ! "${1:-5}" =~ ^[0-9]+$ ]]; then usage_error "usage: ./dev bench figures [ROUNDS]"; fi
   need peers
   build release wgk || die "the program could not be built"
-  inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --hot --floor --host --both-modes "--json=$results/llvmpipe.ours-ssln.json" ||
+  inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --hot --floor --host --both-modes --keep-awake "--json=$results/llvmpipe.ours-ssln.json" ||
     die "not every case could be timed"
   cmd_turns "$results/llvmpipe.turns-ssln.json" --rounds "${1:-5}"
-  inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --save-baseline "$BASELINES"
+  inside build/release/wgk bench "$RUN_PACKAGE" --tags cpu --keep-awake --save-baseline "$BASELINES"
   inside python3 benchmarks/report.py
 }
 

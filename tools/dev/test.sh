@@ -32,6 +32,7 @@ stage_generated() {
   inside python3 tools/errors_page.py --check || rc=1
   inside python3 benchmarks/report.py --check || rc=1
   inside env PYTHONDONTWRITEBYTECODE=1 python3 tests/docs/benchmarks_page_test.py . || rc=1
+  inside env PYTHONDONTWRITEBYTECODE=1 python3 tests/peers/peers_test.py . || rc=1
   return "$rc"
 }
 
