@@ -13,6 +13,7 @@ REPOSITORY = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 import derived_goals  # noqa: E402
+import baseline  # noqa: E402
 import figures  # noqa: E402
 import report  # noqa: E402
 
@@ -124,6 +125,27 @@ class SeveralVariants(unittest.TestCase):
         self.assertIn("PyTorch eager takes 6.00 times as long by geometric mean (1 cases; goal 5)", page)
         self.made.safe[0]["benchmarks"][1]["bytes"] = 2e8
         self.assertIn("| 1.05 | 11.8 | 8.00 | reached |", "\n".join(derived_goals.compiled_section(self.made)))
+
+
+class Baseline(unittest.TestCase):
+    """What the guard against slow-downs compares with is the newest steady figure of the selected kernel in safe mode with cold buffers, beside its own run's copy speed."""
+
+    @staticmethod
+    def report(date, copy, *entries):
+        context = {name: "-" for name in baseline.FIRST} | {"date": date, "copy_bytes_per_second": copy, "empty_dispatch_seconds": 1, "dependent_dispatch_seconds": 1}
+        return {"context": {**context, "packages": {PACKAGE: date, "wgk.Ceiling": "c"}}, "benchmarks": list(entries)}
+
+    def test_the_newest_steady_figure_counts_and_others_are_kept(self):
+        made = figures.Machine("m")
+        made.safe = [self.report("2026-01-02", 2e12, entry("floor 2r2w", 1, True), entry("rows", 40, True), entry("rows (trusted)", 10, True), entry("rows", 4, False)),
+                     self.report("2026-01-01", 1e12, entry("rows", 50, True)),
+                     self.report("2026-01-03", 3e12, entry("rows", 60, True) | {"case": "unsteady", "clock_held": False}, entry("rows", 1, True) | {"package": "wgk.Ceiling"})]
+        kept = entry("rows", 7, True) | {"case": "kept"}
+        old = {"context": {"packages": {"com.example.Other": "o"}}, "benchmarks": [entry("rows", 99, True), kept, entry("rows", 8, True) | {"case": "unsteady"}]}
+        result = baseline.baseline(made, old)
+        self.assertEqual([(e["case"], e["seconds"]["median"], e.get("copy_beside")) for e in result["benchmarks"]],
+                         [("kept", 7 / 1e6, None), ("unsteady", 8 / 1e6, None), (CASE, 40 / 1e6, 2e12)])
+        self.assertEqual(result["context"]["packages"], {"com.example.Other": "o", PACKAGE: "2026-01-02"})
 
 
 if __name__ == "__main__":
