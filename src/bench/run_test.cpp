@@ -16,6 +16,7 @@
 #include "gpu/transfer.h"
 #include "json/json.h"
 #include "package/memory_source.h"
+#include "runtime/test_support.h"
 #include "store/folder_source.h"
 #include "store/sha256.h"
 
@@ -131,6 +132,29 @@ TEST(Run, TimesACaseBesideItsFloor) {
   EXPECT_FALSE(report->comparisons[floors].cold);
   EXPECT_GT(report->comparisons[0].ratio.median, 0);
   EXPECT_GT(report->context.copy_bytes_per_second, 0);
+}
+
+// Sets of buffers in turns share the scratch that the kernel must leave zero.
+TEST(Run, RefusesAKernelThatLeavesValuesInKeptScratch) {
+  if (device() == nullptr) return;
+  const auto cases = json::parse(R"({"cases": [{"name": "sum", "args": {"factor": 2}, "inputs": {
+    "x": {"dtype": "float32", "shape": [64]}, "y": {"dtype": "float32", "shape": [64]}}, "bytes": 1024}]})");
+  for (const bool keeps : {true, false}) {
+    const Subject subject{wgk::testing::kept_package(keeps).shared(),
+                          *package::read_benches(*cases)};
+    const auto report = run(*device(), subject, nullptr, quick(), {});
+    ASSERT_TRUE(report.has_value()) << report.error().to_string();
+    ASSERT_EQ(report->measurements.size(), 1U);
+    const Measurement& m = report->measurements[0];
+    if (keeps) {
+      EXPECT_EQ(m.error, "");
+      EXPECT_EQ(m.dispatches, 2U);
+      EXPECT_GT(m.seconds.median, 0);
+    } else {
+      EXPECT_TRUE(m.error.starts_with("device/kept-zero: variant 'only' left scratch 'board'"))
+          << m.error;
+    }
+  }
 }
 
 // As many workgroups as the case's kernel, each with as much of every tensor.
