@@ -24,16 +24,16 @@ int run_eval(const Session& session, const std::string& text, const std::string&
   if (const Status status = read_context(context, scope); !status)
     return session.fail(status.error());
   const expr::Expression expression(text);
-  const auto printed = expression.print(scope, source_limits(session));
+  expr::Value value;
+  const auto printed =
+      expression.print(scope, source_limits(session), session.json ? &value : nullptr);
   if (!printed) return session.fail(printed.error());
   if (!session.json) {
     session.print(*printed + "\n");
     return kSuccess;
   }
-  const auto value = expression.evaluate(scope, source_limits(session));
-  if (!value) return session.fail(value.error());
   session.print_json(
-      Json::object({{"kind", kind(*value)}, {"value", value->to_json()}, {"text", *printed}}));
+      Json::object({{"kind", kind(value)}, {"value", value.to_json()}, {"text", *printed}}));
   return kSuccess;
 }
 

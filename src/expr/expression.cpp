@@ -191,12 +191,16 @@ Result<Value> Expression::evaluate(const Scope& scope, const Limits& limits) con
   });
 }
 
-Result<std::string> Expression::print(const Scope& scope, const Limits& limits) const {
-  return run(scope, limits, [this](Evaluator& evaluator, Value& result) -> Result<std::string> {
-    if (result.is_null()) return "null";
-    std::string text;
-    if (!append_printed(evaluator, result, text))
+Result<std::string> Expression::print(const Scope& scope, const Limits& limits,
+                                      Value* plain) const {
+  return run(scope, limits, [&](Evaluator& evaluator, Value& result) -> Result<std::string> {
+    std::string text = result.is_null() ? "null" : "";
+    if (!result.is_null() && !append_printed(evaluator, result, text))
       return std::unexpected(parsed_->error_of(evaluator));
+    if (plain != nullptr) {
+      if (!evaluator.untag(result)) return std::unexpected(parsed_->error_of(evaluator));
+      *plain = std::move(result);
+    }
     return well_formed(std::move(text));
   });
 }

@@ -49,8 +49,10 @@ class Expression {
   // "expression/type", "expression/syntax", "limit/steps", ...
   Result<Value> evaluate(const Scope& scope, const Limits& limits = {}) const;
   // The result as the reference engine prints it, for authors: before it becomes plain, so that 8/2
-  // is 4.0. "undefined" and "null" where the engine prints nothing.
-  Result<std::string> print(const Scope& scope, const Limits& limits = {}) const;
+  // is 4.0. "undefined" and "null" where the engine prints nothing. `plain` gets the result of
+  // evaluate(), of the same evaluation.
+  Result<std::string> print(const Scope& scope, const Limits& limits = {},
+                            Value* plain = nullptr) const;
 
   // Why the expression did not give exactly true: the failing operand of the outermost `and` chain
   // with its value, as

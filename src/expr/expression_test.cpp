@@ -276,6 +276,24 @@ TEST(Print, AsTheEngineDoes) {
   EXPECT_EQ(print("1 +").error().code, "expression/syntax");
 }
 
+TEST(Print, GivesThePlainValueOfTheSameEvaluation) {
+  static int calls = 0;
+  Scope scope(&helpers());
+  scope.set("count",
+            native_function("count", [](CallContext&, const Value&, std::span<const Value>,
+                                        Value& result) { return result = Value(++calls), true; }));
+  Value plain;
+  EXPECT_EQ(Expression("count() / 1").print(scope, {}, &plain).value(), "1.0");
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(plain.to_json(), Json(1));
+  for (const char* text : {"none", "{'a': 1}.b", "[8 / 2, 's']", "ceilDiv(7, 2)"}) {
+    const Expression expression(text);
+    ASSERT_TRUE(expression.print(scope, {}, &plain)) << text;
+    EXPECT_EQ(plain.to_json(), expression.evaluate(scope)->to_json()) << text;
+    EXPECT_EQ(plain.is_null(), expression.evaluate(scope)->is_null()) << text;
+  }
+}
+
 TEST(Context, HidesNoNameOfTheEngine) {
   const auto add = [](const char* json) {
     Scope scope;
