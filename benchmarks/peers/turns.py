@@ -55,6 +55,22 @@ def context_of(ours, theirs, args):
             "peer": peer["variant"], "peer_clock": peer["clock"], "rounds": args.rounds, **({"note": args.note} if args.note else {})}
 
 
+def row_of(result, case):
+    """The row of a case, made when there is none."""
+    for row in result["rows"]:
+        if (row["package"], row["case"]) == (case.package, case.name):
+            return row
+    result["rows"].append({"package": case.package, "case": case.name, "ours": [], "theirs": [], "floor": []})
+    return result["rows"][-1]
+
+
+def check_same(before, now):
+    """Rounds of other versions, or with sleeping cores, are not added to these."""
+    for key in ("kept_awake", "adapter", "driver", "mode", "packages", "versions", "peer") if before else ():
+        if before.get(key) != now.get(key):
+            raise SystemExit(f"the rounds of the file have another {key}: {before.get(key)}, now {now.get(key)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("package", nargs="+", help="folder of a package with build/webgpu/bench.json")
@@ -67,26 +83,31 @@ def main():
     parser.add_argument("--keep-awake", action="store_true", help="both sides with a loop of idle priority on each core, so that none sleeps between dispatches")
     parser.add_argument("--note", default="", help="said in the report, such as what else the machine did")
     parser.add_argument("--out", required=True, help="JSON file")
+    parser.add_argument("--add", action="store_true", help="add the rounds to those of the JSON file")
     args = parser.parse_args()
-    result = {"kind": "turns", "context": None, "rows": []}
+    out = pathlib.Path(args.out)
+    result = json.loads(out.read_text()) if args.add and out.exists() else {"kind": "turns", "context": None, "rows": []}
     with tempfile.TemporaryDirectory() as folder_of_round:
         place = pathlib.Path(folder_of_round)
         for folder in args.package:
             for case in load(folder, args.tag, args.case):
-                row = {"package": case.package, "case": case.name, "ours": [], "theirs": [], "floor": []}
+                row = row_of(result, case)
+                row.pop("error", None)
                 for number in range(args.rounds):
                     one, ours, theirs, problem = round_of(folder, case, args, place)
                     if one["ours"] is None or one["theirs"] is None:
                         row["error"] = problem or "a side was not timed"
                         print(f"{case.name:24} not timed: {row['error']}", file=sys.stderr, flush=True)
                         break
-                    result["context"] = result["context"] or context_of(ours, theirs, args)
+                    check_same(result["context"], context_of(ours, theirs, args))
+                    result["context"] = context_of(ours, theirs, args)
                     for side, seconds in one.items():
                         row[side].append(seconds)
                     print(f"{case.name:24} round {number + 1}: {one['theirs'] / one['ours']:8.2f} (ours {one['ours'] * 1e6:.1f} us, theirs {one['theirs'] * 1e6:.1f} us)",
                           file=sys.stderr, flush=True)
-                result["rows"].append(row)
-                pathlib.Path(args.out).write_text(json.dumps(result, indent=1) + "\n")
+                    result["context"]["rounds"] = max(len(each["ours"]) for each in result["rows"])
+                    out.write_text(json.dumps(result, indent=1) + "\n")
+                out.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
 
