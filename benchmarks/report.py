@@ -104,7 +104,7 @@ class Ratios:
         if self.best_without_gaps:
             yield f"- the same with each side's own launch gap (our dependent dispatch, their graph node) taken off: {self.text(self.best_without_gaps)}"
         for title, pairs in (("", self.by_peer.get("torch.compile", [])), (" and without launch gaps", self.compiled_without_gaps)):
-            large = [(case, ratio) for case, ratio in pairs if (rows := ROWS.match(case)) and int(rows[1]) >= 512]
+            large = [(case, ratio) for case, ratio in pairs if rows_of(case) >= 512]
             if large:
                 yield f"- torch.compile, from 512 rows up{title}: {self.text(large)}"
         yield ""
@@ -129,7 +129,7 @@ class Ratios:
 
     def gap_lines(self):
         """The arithmetic behind the two figures against torch.compile, case by case."""
-        rows = [row for row in self.gap_rows if (m := ROWS.match(row[0])) and int(m[1]) >= 512]
+        rows = [row for row in self.gap_rows if rows_of(row[0]) >= 512]
         if not rows:
             return
         yield ("Against torch.compile from 512 rows up, us: with launches as they are, and without them (ours less a dependent dispatch, theirs less a "
@@ -150,7 +150,13 @@ def verdict(ratio, at_floor, goal):
     return "reached" if ratio >= goal else "out of reach" if at_floor < goal else "missed"
 
 
-ROWS = re.compile(r"(\d+)x\d+_")
+ROWS = re.compile(r"^(\d+)x\d+_|_(\d+)_rows$")
+
+
+def rows_of(case):
+    """Of a norm over rows, from the case's name; 0 for others."""
+    found = ROWS.search(case)
+    return int(found[1] or found[2]) if found else 0
 
 
 def plain_product(machine):
@@ -202,7 +208,7 @@ def package_section(machine, package):
                *(["best peer / ours"] if names else [])]
     yield "| " + " | ".join(columns) + " |"
     yield "|" + " --- |" * len(columns)
-    ratios, refused, floors = Ratios(), [], {case: entry["seconds"]["median"] for case, entry in floor_entries(machine.safe, package).items()}
+    ratios, refused, floors = Ratios(), collections.OrderedDict(), {case: entry["seconds"]["median"] for case, entry in floor_entries(machine.safe, package).items()}
     for case, places in ours.items():
         for data, entry in places.items():
             # Peers that were timed with other data than ours still belong beside what we have.
@@ -224,7 +230,7 @@ def package_section(machine, package):
                 if peer is None or not timed(peer):
                     cells.append("-")
                     if peer is not None:
-                        refused.append(f"{case}, {name}: {peer['error_message']}")
+                        refused.setdefault((name, peer["error_message"]), []).append(case)
                     continue
                 cells.append(figure(peer, name not in few))
                 if not is_floor(name):
@@ -238,7 +244,7 @@ def package_section(machine, package):
     yield from ratios.lines(len(ours))
     if refused:
         yield "<details><summary>Not measured</summary>\n"
-        yield from (f"- {line}" for line in refused)
+        yield from (f"- {name}: {why} ({', '.join(dict.fromkeys(cases))})" for (name, why), cases in refused.items())
         yield "\n</details>\n"
     yield from untimed_lines(machine, package)
 
