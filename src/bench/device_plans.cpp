@@ -165,6 +165,17 @@ Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumSh
                   stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
 }
 
+Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape) {
+  constexpr double line_words = 32;  // 128 bytes
+  return one_pass("rows", k_rows_text,
+                  {{"reads", static_cast<double>(reads)},
+                   {"writes", static_cast<double>(writes)},
+                   {"words", static_cast<double>(shape.words)},
+                   {"lanes", static_cast<double>(shape.lanes)},
+                   {"line", line_words}},
+                  stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
+}
+
 Result<std::shared_ptr<const Plan>> noise_plan(std::uint64_t bytes) {
   return one_pass("noise", k_noise_text, {}, {words("words", bytes, true)}, stream_groups(bytes));
 }

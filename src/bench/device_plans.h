@@ -43,6 +43,13 @@ struct SumShape {
   std::uint64_t bytes() const { return std::uint64_t{16} * groups * lanes * items; }
 };
 Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumShape& shape);
+// Reads and writes as streams_plan, in `groups` workgroups that take `words` words of four bytes
+// each, one after the other in memory: tensors whose rows no vector of 16 bytes divides.
+struct RowShape {
+  std::uint32_t groups = 1, words = 1, lanes = 1;
+  std::uint64_t bytes() const { return std::uint64_t{4} * groups * words; }
+};
+Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape);
 // Fills a buffer of `bytes` (a multiple of 16) with bits without a pattern.
 Result<std::shared_ptr<const Plan>> noise_plan(std::uint64_t bytes);
 Result<std::shared_ptr<const Plan>> empty_plan();

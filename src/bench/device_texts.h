@@ -12,5 +12,6 @@ extern const std::string_view k_dependent_text;
 extern const std::string_view k_load_text;
 extern const std::string_view k_noise_text;
 extern const std::string_view k_sums_text;
+extern const std::string_view k_rows_text;
 
 }  // namespace wgk::bench

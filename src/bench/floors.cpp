@@ -35,6 +35,36 @@ std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const
   return shapes;
 }
 
+// Shapes of workgroups that take a case's tensors row by row, or by as many rows as are whole
+// words, where the rows are no multiple of 16 bytes: none where they are, or a workgroup could not.
+std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
+  std::vector<RowShape> shapes;
+  const PlanTensor& tensor = plan.tensors[streams.read.empty() ? 0 : streams.read.front()];
+  if (plan.passes.size() != 1 || !streams.own || streams.read.empty() || tensor.shape.empty() ||
+      tensor.shape.back() <= 0 || caps.is_fallback_adapter) {
+    return shapes;
+  }
+  std::uint64_t rows = 1;
+  for (const std::int64_t size : tensor.shape) rows *= static_cast<std::uint64_t>(size);
+  rows /= static_cast<std::uint64_t>(tensor.shape.back());
+  if (rows == 0 || streams.bytes % rows != 0 || streams.bytes / rows % 16 == 0) return shapes;
+  const std::uint64_t together = streams.bytes / rows % 4 == 0 ? 1 : 2;
+  const std::uint64_t words = streams.bytes / rows * together / 4;
+  // Long rows, in workgroups of which enough run side by side.
+  if (rows % together != 0 || rows / together > 65535 || words < 256 || words > 16384)
+    return shapes;
+  const double limit = caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256);
+  for (const std::uint64_t most : {256U, 512U, 1024U}) {
+    if (static_cast<double>(most) > limit) continue;
+    // Evenly spread, in whole subgroups.
+    const std::uint64_t items = (words + 31 + most - 1) / most;
+    const std::uint64_t lanes = ((words + 31 + items - 1) / items + 31) / 32 * 32;
+    shapes.push_back({static_cast<std::uint32_t>(rows / together),
+                      static_cast<std::uint32_t>(words), static_cast<std::uint32_t>(lanes)});
+  }
+  return shapes;
+}
+
 std::string streams_label(const StepStreams& streams) {
   std::string label = streams.reads.empty() ? "" : std::format("{}r", streams.reads.size());
   if (!streams.writes.empty()) label += std::format("{}w", streams.writes.size());
@@ -160,6 +190,12 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
       WGK_TRY(add(std::format("{} + {} in two dispatches{}", streams_label(steps.first),
                               streams_label(steps.second), shape_label(shape)),
                   twice_plan(reads, writes, steps, streams.bytes, shape), streams.bytes));
+    }
+  }
+  if (kinds.streams) {
+    for (const RowShape& shape : row_shapes(plan, streams, caps)) {
+      WGK_TRY(add(std::format("{} by {} words, {} lanes", once, shape.words, shape.lanes),
+                  rows_plan(reads, writes, shape), shape.bytes()));
     }
   }
   if (!kinds.sums) return floors;

@@ -104,5 +104,38 @@ TEST(Floors, LabelsSayWhatIsMovedAndHow) {
   EXPECT_EQ(few->size(), 3U);
 }
 
+// Rows that no vector of 16 bytes divides are also moved as a kernel takes them that cuts by rows.
+TEST(Floors, OddRowsAreAlsoMovedRowByRow) {
+  const auto labels = [](std::vector<std::int64_t> shape, std::uint64_t bytes) {
+    Plan plan;
+    for (const char* port : {"x", "skip", "y", "sum"}) {
+      plan.tensors.push_back(tensor(port, plan.tensors.size() > 1));
+      plan.tensors.back().shape = shape;
+      plan.tensors.back().byte_length = plan.tensors.back().buffer_size = bytes;
+    }
+    plan.passes = {pass({0, 1, 2, 3})};
+    DeviceCaps caps;
+    caps.limits = {{"maxComputeInvocationsPerWorkgroup", 1024}};
+    const Streams streams = streams_of(plan, 4 * static_cast<double>(bytes));
+    std::vector<std::string> found;
+    const auto floors = floors_of(plan, streams, caps, {.streams = true});
+    EXPECT_TRUE(floors);
+    if (!floors) return found;
+    for (const Floor& floor : *floors) {
+      if (floor.label.contains("words")) found.push_back(floor.label);
+      EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
+    }
+    return found;
+  };
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(labels({8, 4099}, 8ULL * 4099 * 4),
+            (Labels{"floor 2r2w by 4099 words, 256 lanes", "floor 2r2w by 4099 words, 480 lanes",
+                    "floor 2r2w by 4099 words, 832 lanes"}));
+  // Odd rows of float16 in pairs, which are whole words.
+  EXPECT_EQ(labels({8, 4099}, 8ULL * 4099 * 2).size(), 3U);
+  EXPECT_EQ(labels({8, 4100}, 8ULL * 4100 * 4), Labels{});
+  EXPECT_EQ(labels({8, 101}, 8ULL * 101 * 4), Labels{});
+}
+
 }  // namespace
 }  // namespace wgk::bench

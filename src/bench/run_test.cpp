@@ -172,6 +172,40 @@ TEST(Run, TimesACaseBesideKernelsThatAlsoSumUp) {
   EXPECT_EQ(report->comparisons.size(), report->measurements.size() - 1);
 }
 
+// The words of each tensor of `plan` after a run on random ones; none if it fails.
+std::vector<std::vector<std::uint32_t>> words_after(const Timer& timer,
+                                                    const std::shared_ptr<const Plan>& plan) {
+  const auto rotation = timer.rotation_of(plan, 1e4);
+  if (!rotation || !rotation->front()->submit()) return {};
+  const gpu::Bound& call = *rotation->front();
+  const auto back = gpu::ReadBack::make(*device(), call.tensors());
+  if (!back || !(*back)->submit() || !(*back)->start() || !(*back)->wait()) return {};
+  std::vector<std::vector<std::uint32_t>> words;
+  for (std::size_t i = 0; i < plan->tensors.size(); ++i) {
+    const auto data = (*back)->data(i);
+    words.emplace_back(data.size() / 4);
+    std::memcpy(words.back().data(), data.data(), data.size());
+  }
+  return words;
+}
+
+// Rows begin anywhere in a memory line, and lanes lie on its grid: each word moves all the same.
+TEST(Run, AFloorByRowsMovesEachWord) {
+  if (device() == nullptr) return;
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  for (const RowShape shape : {RowShape{.groups = 36, .words = 259, .lanes = 64},
+                               RowShape{.groups = 33, .words = 257, .lanes = 128}}) {
+    const auto words = words_after(**timer, *rows_plan(1, 2, shape));
+    ASSERT_EQ(words.size(), 3U);
+    ASSERT_EQ(words[0].size(), shape.bytes() / 4);
+    for (std::size_t i = 0; i < words[0].size(); ++i) {
+      ASSERT_EQ(words[1][i], words[0][i]) << i;
+      ASSERT_EQ(words[2][i], words[0][i] + 1) << i;
+    }
+  }
+}
+
 // What the kernel writes must wait for the sum: the last of its writes holds it.
 TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
   if (device() == nullptr) return;
@@ -182,20 +216,9 @@ TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
   ASSERT_TRUE(timer.has_value());
   const auto subgroup = static_cast<std::uint32_t>(*caps.subgroup_min_size);
   const SumShape shape{.groups = 3, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
-  const auto rotation = (*timer)->rotation_of(*sums_plan(1, 2, shape), 1e4);
-  ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
-  const gpu::Bound& call = *rotation->front();
-  ASSERT_TRUE(call.submit().has_value());
-  const auto back = gpu::ReadBack::make(*device(), call.tensors());
-  ASSERT_TRUE(back.has_value());
-  ASSERT_TRUE((*back)->submit().has_value());
-  ASSERT_TRUE((*back)->start().has_value());
-  ASSERT_TRUE((*back)->wait().has_value());
-  const auto word = [&](std::size_t tensor, std::size_t at) {
-    std::uint32_t value = 0;
-    std::memcpy(&value, (*back)->data(tensor).data() + 4 * at, 4);
-    return value;
-  };
+  const auto tensors = words_after(**timer, *sums_plan(1, 2, shape));
+  ASSERT_EQ(tensors.size(), 3U);
+  const auto word = [&](std::size_t tensor, std::size_t at) { return tensors[tensor][at]; };
   for (std::size_t group = 0; group < shape.groups; ++group) {
     double sum = 0;
     const std::size_t part = std::size_t{4} * shape.lanes * shape.items, begin = group * part;
