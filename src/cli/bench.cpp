@@ -197,7 +197,10 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
   if (baseline.measurements.empty())
     return failure("request/unknown", "the baseline '" + file + "' has none of these cases");
   WGK_ASSIGN(bench::RunOptions options, options_of(flags));
-  options.timer.keep_awake |= baseline.context.kept_awake;
+  if (baseline.context.kept_awake && !options.timer.keep_awake) {
+    session.note("the cores are kept awake, as they were for the baseline");
+    options.timer.keep_awake = true;
+  }
   for (const bench::Measurement& m : baseline.measurements)
     options.names.emplace_back(m.package, m.name);
   WGK_ASSIGN(const std::vector<bench::Report> repeats, repeat(session, flags, context, options));

@@ -264,13 +264,19 @@ class Bench(ProgramTest):
         result = self.wgk("bench", self.package, "--check", "base", "--json", *self.SHORT).json()
         self.assertEqual(result["compared"] + len(result["unsteady"]), 1)
         self.assertEqual((result["missing"], result["unknown"]), ([], []))
-        # The planted slow-down.
+        # The planted slow-down; the baseline says how cores are to be treated.
+        made = json.loads(baseline.read_text())
+        self.assertFalse(made["context"]["kept_awake"])
+        self.assertNotIn("awake", checks[0].err)
+        made["context"]["kept_awake"] = True
+        baseline.write_text(json.dumps(made))
         slow = SHADER.replace("y[id.x] =", "var more = 0.0;\n    for (var i = 0u; i < 300u; i++) { more = max(more, -abs(x[(id.x + i) % 64u])); }\n    y[id.x] = more +")
         (self.build / "double.wgsl.jinja").write_text(slow)
         self.sign()
         check = self.wgk("bench", self.package, "--check", "base", *self.SHORT)
         self.assertEqual(check.code, FAILED, check.err)
         self.assertIn("slower: test.e2e.Double/some/plain/cold", check.out)
+        self.assertIn("the cores are kept awake, as they were for the baseline", check.err)
         self.assertEqual(check.out.count("slower:"), 1)
         self.assert_fails(self.wgk("bench", self.package, "--check", "base", "--tags", "slow"), INVALID, "none of these cases")
 
