@@ -319,7 +319,10 @@ def twins():
     resident, stream = {"PROFILE": "gpu"}, {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
     for plan, t, shape, last, tunables in (("resident", F16, [2, 9, 8, 80], 1, {**resident, "RESIDENT_LANES": 60, "RESIDENT_MIN_LANES": 32}),
                                            ("resident", F32, [1, 16, 12, 10], 0, resident), ("stream", F32, [2, 33, 31, 80], 1, stream),
-                                           ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0})):
+                                           ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0}),
+                                           # S in a buffer of its own where the call does not return it.
+                                           ("apart", F16, [2, 31, 33, 80], 1, {**stream, "SUM_APART": 0}), ("apart", F32, [1, 16, 48, 40], 0, {**stream, "SUM_APART": 0}),
+                                           ("large_apart", F32, [1, 64, 65, 40], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0, "SUM_APART": 0})):
         name = f"same_bits_{plan}_{'nhwc' if last else 'nchw'}"
         for kind, s in itertools.product(("full", "nc", "n11c"), (True, False)):
             axis = {"full": 3 if last else 1, "nc": 1, "n11c": 3}[kind]
