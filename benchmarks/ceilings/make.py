@@ -70,6 +70,94 @@ def instructions_case(name, m, copies, repeats):
             "outputs": {"sumT": {"dtype": "float32", "shape": [copies * 4 * m, 4 * m], "data": values(product * copies), "tolerance": {"abs": 0, "rel": 0}}}}
 
 
+def streams_manifest():
+    """The interface of com.microsoft.SkipGroupNorm, so that `wgk bench --against` sets it beside the operator."""
+    params = [{"name": "zero", "type": "u32", "value": 0}, {"name": "jobs", "type": "u32", "value": "jobs"}]
+
+    def several(merged):
+        first = {"id": "read", "shader": "streams.wgsl.jinja", "derive": {"step": "\"read\"", "merged": merged, "lanes": "tunables.LANES", "items": "tunables.ITEMS", "jobs": "entries"},
+                 "bindings": ["X", "skip", "S", *(["partials"] if merged else []), {"name": "params", "struct": params}],
+                 "dispatch": {"workgroups": "entries"}}
+        merge = {"id": "merge", "shader": "streams.wgsl.jinja", "derive": {"step": "\"merge\"", "merged": True, "lanes": 128, "items": 1},
+                 "bindings": ["allPartials", "moments"], "dispatch": {"workgroups": 32}}
+        last = {"id": "write", "shader": "streams.wgsl.jinja",
+                "derive": {"step": "\"write\"", "merged": merged, "lanes": "tunables.LANES", "items": "tunables.LAST_ITEMS", "jobs": "words // (lanes * items)"},
+                "bindings": ["sum", *(["allMoments"] if merged else []), "Y", {"name": "params", "struct": params}],
+                "dispatch": {"workgroups": "words // (tunables.LANES * tunables.LAST_ITEMS)"}}
+        scratch = [{"id": "partials", "dtype": "float32", "shape": [32, "entries", 4]}, {"id": "moments", "dtype": "float32", "shape": [32, 4]}]
+        return {"id": "three" if merged else "two", "when": [f"tunables.DISPATCHES == {3 if merged else 2}",
+                                                             "words % (tunables.LANES * tunables.ITEMS) == 0 and words % (tunables.LANES * tunables.LAST_ITEMS) == 0"],
+                **({"intermediates": scratch} if merged else {}), "passes": [first, *([merge] if merged else []), last]}
+
+    once = {"id": "once", "when": ["tunables.DISPATCHES == 1", "words % (tunables.LANES * tunables.SLABS) == 0 and tunables.WORKGROUPS % tunables.SLABS == 0",
+                                    "tunables.SLABS == 1 or (columns % tunables.SLABS == 0 and tunables.LANES % slabColumns == 0)", "wordRows // tunables.WORKGROUPS >= tunables.KEEP * tunables.ITEMS + tunables.SHARED"],
+            "intermediates": [{"id": "counter", "dtype": "uint32", "shape": [4]}],
+            "passes": [{"id": "once", "shader": "streams-once.wgsl.jinja",
+                        "derive": {"lanes": "tunables.LANES", "items": "tunables.ITEMS", "workgroups": "tunables.WORKGROUPS", "keep": "tunables.KEEP", "exchange": "tunables.EXCHANGE",
+                                   "shared": "tunables.SHARED", "ahead": "tunables.AHEAD", "slabs": "tunables.SLABS"},
+                        "bindings": ["X", "skip", "Y", "S", "counter",
+                                     {"name": "params", "struct": [{"name": "rows", "type": "u32", "value": "wordRows // tunables.SLABS"}, {"name": "words", "type": "u32", "value": "words"}]}],
+                        "dispatch": {"workgroups": "tunables.WORKGROUPS"}}]}
+    return {"domain": "wgk", "name": "GroupNormStreams", "sinceVersion": 1,
+            "inputs": {"X": {"onnx": "X", "dtype": "T", "rank": 4}, "gamma": {"onnx": "gamma", "dtype": "M", "rank": 1}, "beta": {"onnx": "beta", "dtype": "M", "rank": 1},
+                       "skip": {"onnx": "skip", "dtype": "T", "rank": 4}, "bias": {"onnx": "bias", "dtype": "T", "rank": 1, "optional": True}},
+            "outputs": {port: {"onnx": port, "dtype": "T", "rank": 4, "shape": "shapes.X"} for port in ("Y", "S")},
+            "attributes": {"activation": {"default": 0}, "channels_last": {"default": 1}, "epsilon": {"default": 0.00001}, "groups": {"default": 32}},
+            "typeConstraints": {"T": ["float32", "float16"], "M": ["float32", "float16"]},
+            "tunables": {"DISPATCHES": {"default": 3, "description": "3: read, merge, write; 2: without the merge; 1: all in one dispatch"},
+                         "LANES": {"default": 256, "description": "Lanes of a workgroup"},
+                         "ITEMS": {"default": 16, "description": "16-byte words of S that a lane has in flight while it reads"},
+                         "LAST_ITEMS": {"default": 2, "description": "The same where it writes Y"},
+                         "WORKGROUPS": {"default": 264, "description": "Workgroups of the one dispatch"},
+                         "KEEP": {"default": 1, "description": "How many times ITEMS words of S a lane of the one dispatch keeps in registers"},
+                         "SLABS": {"default": 1, "description": "Parts of the channels, each of which has its own workgroups of the one dispatch"},
+                         "SHARED": {"default": 0, "description": "Words that a lane of the one dispatch keeps in workgroup memory"},
+                         "AHEAD": {"default": False, "description": "Whether a lane of the one dispatch loads its next ITEMS words while it stores these"},
+                         "EXCHANGE": {"default": True, "description": "Whether the workgroups of the one dispatch wait for each other"}},
+            "derive": {"tensorBytes": "numel(shapes.X) * (2 if dtypes.T == \"f16\" else 4)", "words": "tensorBytes // 16", "wordRows": "words // tunables.LANES",
+                       "entries": "words // (tunables.LANES * tunables.ITEMS)", "columns": "words // max(1, shapes.X[0] * shapes.X[1] * shapes.X[2])",
+                       "slabColumns": "columns // tunables.SLABS"},
+            "when": ["sameShape(shapes.skip, shapes.X)", "words > 0 and tensorBytes % 16 == 0"],
+            "bindings": {**{port: {"elementType": "vec4<u32>"} for port in ("X", "skip", "Y", "S")},
+                         "sum": {"name": "S", "arg": "S", "buffer": "read-only-storage", "elementType": "vec4<u32>"},
+                         "partials": {"scratch": "partials", "buffer": "storage", "elementType": "vec4<f32>"},
+                         "allPartials": {"name": "partials", "scratch": "partials", "buffer": "read-only-storage", "elementType": "vec4<f32>"},
+                         "moments": {"scratch": "moments", "buffer": "storage", "elementType": "vec4<f32>"},
+                         "allMoments": {"name": "moments", "scratch": "moments", "buffer": "read-only-storage", "elementType": "vec4<f32>"},
+                         "counter": {"scratch": "counter", "buffer": "storage", "elementType": "atomic<u32>"}},
+            "variants": [several(True), several(False), once]}
+
+
+def streams_case(name, pixels, channels, tunables):
+    """Bits of X and of 0.0 or -0.0: values, some with their sign changed."""
+    count = pixels * channels
+    left = [(7 * i) % 61 - 30.5 for i in range(count)]
+    signs = [-0.0 if i * i % 7 in (2, 4) else 0.0 for i in range(count)]
+    result = values([-x if str(sign) == "-0.0" else x for x, sign in zip(left, signs)])
+    tensor = {"dtype": "float32", "shape": [1, 1, pixels, channels]}
+    vector = {"dtype": "float32", "shape": [channels], "data": {"kind": "const", "value": 1}}
+    wanted = {**tensor, "data": result, "tolerance": {"abs": 0, "rel": 0}}
+    return {"name": name, "attrs": {}, "tunables": tunables, "inputs": {"X": {**tensor, "data": values(left)}, "gamma": vector, "beta": vector, "skip": {**tensor, "data": values(signs)}},
+            "outputs": {"Y": wanted, "S": wanted}}
+
+
+def streams():
+    package = "wgk.GroupNormStreams"
+    write(package, "manifest.json", streams_manifest())
+    write(package, "test.json", {"cases": [
+        streams_case("three_dispatches", 32, 32, {"LANES": 32, "ITEMS": 4}), streams_case("two_dispatches", 32, 32, {"LANES": 64, "ITEMS": 1, "DISPATCHES": 2}),
+        streams_case("one_dispatch", 32, 32, {"LANES": 16, "ITEMS": 2, "DISPATCHES": 1, "WORKGROUPS": 3}),
+        streams_case("one_dispatch_no_exchange", 31, 32, {"LANES": 8, "ITEMS": 3, "KEEP": 2, "DISPATCHES": 1, "WORKGROUPS": 4, "EXCHANGE": False}),
+        streams_case("one_dispatch_keeps_more", 64, 32, {"LANES": 16, "ITEMS": 2, "KEEP": 2, "SHARED": 3, "AHEAD": True, "DISPATCHES": 1, "WORKGROUPS": 3}),
+        streams_case("one_dispatch_in_slabs", 64, 32, {"LANES": 16, "ITEMS": 1, "KEEP": 2, "SHARED": 1, "SLABS": 2, "DISPATCHES": 1, "WORKGROUPS": 6})]})
+    write(package, "bench.json", {"cases": [
+        {"name": f"{name}_{'f16' if dtype == 'float16' else 'f32'}", "attrs": {},
+         "inputs": {"X": {"dtype": dtype, "shape": shape}, "gamma": {"dtype": "float32", "shape": shape[3:]}, "beta": {"dtype": "float32", "shape": shape[3:]},
+                    "skip": {"dtype": dtype, "shape": shape}},
+         "outputs": ["Y", "S"], "bytes": "4 * tensorBytes", "flops": "0", "tags": ["ceiling"]}
+        for name, shape in (("1x512x512x256", [1, 512, 512, 256]), ("1x1024x1024x128", [1, 1024, 1024, 128])) for dtype in ("float16", "float32")]})
+
+
 def main():
     package = "wgk.MatrixProduct"
     write(package, "manifest.json", manifest(
@@ -92,6 +180,8 @@ def main():
         {"name": f"instructions_{m}_f16", "attrs": {"repeats": 8192, "copies": 1056},
          "inputs": {"leftT": {"dtype": "float16", "shape": [4 * m, m]}, "rightT": {"dtype": "float16", "shape": [m, 4 * m]}},
          "outputs": ["sumT"], "bytes": str(1056 * 64 * m * m), "flops": str(2 * m ** 3 * 16 * 8192 * 1056), "tags": ["ceiling"]} for m in SIZES]})
+
+    streams()
 
 
 if __name__ == "__main__":
