@@ -253,6 +253,53 @@ def tuned():
     return cases
 
 
+def lines():
+    """Rows that begin anywhere in a memory line, as a GPU takes them."""
+    cases = []
+    for i, (rows, hidden) in enumerate(((3, 257), (33, 515), (5, 1025), (4, 1026), (1, 1027), (7, 2050), (5, 4099), (5, 4100), (3, 8190))):
+        for j, dtype in enumerate((F32, F16)):
+            for k, more in enumerate(({}, {"MANY_ROWS": 2, "NARROW_LANES": 256})):
+                form, statistics = (("residual", ""), ("bias_residual", "both"), ("bias", "inv"), ("plain", "mean"))[(i + j + 2 * k) % 4]
+                cases.append(combination([rows, hidden], dtype, form, statistics, seed=9800 + i, name=f"lines_{rows}x{hidden}_{dtype}{'_many' if more else ''}",
+                                         tunables={"PROFILE": "gpu", **more}))
+    # A bad value at either end of a row, where it shares a line with the next one, and a word of float16.
+    for dtype in (F32, F16):
+        for bad, row, column in (("nan", 2, 1024), ("inf", 3, 0), ("nan", 1, 1024), ("inf", 4, 0)):
+            hidden = 1025
+            at = row * hidden + column
+            cases.append(row_case(f"lines_{bad}_stays_in_row_{row}_{dtype}", dtype, hidden, grid(11), grid(12), grid(13, 64, 0.015625, 1), {
+                "outputT": expect(dtype, [5, hidden], tolerance=OUTPUT_TOLERANCE[dtype], ignore=[[row * hidden, (row + 1) * hidden]]),
+                "residualT": expect(dtype, [5, hidden], tolerance=SUM_TOLERANCE[dtype], ignore=[[at, at + 1]]),
+                "invStdT": expect(F32, [5, 1], tolerance=INVERSE_TOLERANCE, ignore=[[row, row + 1]]),
+            }, rows=5, input_more={"poke": [[at, bad]]}, tunables={"PROFILE": "gpu"}))
+    return cases
+
+
+def joint():
+    """Rows that many workgroups take together in one dispatch: also where nobody waits for the others, so that each works out what is missing."""
+    cases = []
+    settings = [("narrow", {"JOINT_LANES": 64, "JOINT_ITEMS": 1, "JOINT_FEW": 0}), ("wide", {"JOINT_LANES": 256, "JOINT_GROUPS": 8, "JOINT_FEW": 0}), ("one", {})]
+    for i, (name, tunables) in enumerate(settings):
+        for j, (rows, hidden) in enumerate(((1, 4096), (3, 2002), (2, 20000), (1, 65536), (17, 16392), (1, 131072))):
+            for k, dtype in enumerate((F32, F16)):
+                form, statistics = (("residual", ""), ("bias_residual", "both"), ("plain", "inv"))[(i + j + k) % 3]
+                for looks in (1, 64):
+                    cases.append(combination([rows, hidden], dtype, form, statistics, seed=9700 + 10 * i + j, name=f"joint_{name}_{looks}_looks_{rows}x{hidden}_{dtype}",
+                                             tunables={"PROFILE": "gpu", "TOGETHER": 1000, "JOINT_LOOKS": looks, **tunables}))
+    for dtype in (F32, F16):
+        for bad in ("nan", "inf"):
+            hidden = 4096
+            cases.append(row_case(f"joint_{bad}_stays_in_its_row_{dtype}", dtype, hidden, grid(11), grid(12), grid(13, 64, 0.015625, 1), {
+                "outputT": expect(dtype, [5, hidden], tolerance=OUTPUT_TOLERANCE[dtype], ignore=[[2 * hidden, 3 * hidden]]),
+                "residualT": expect(dtype, [5, hidden], tolerance=SUM_TOLERANCE[dtype], ignore=[[2 * hidden + 1, 2 * hidden + 2]]),
+            }, rows=5, input_more={"poke": [[2 * hidden + 1, bad]]}, tunables={"PROFILE": "gpu", "TOGETHER": 1000, "JOINT_LANES": 64, "JOINT_ITEMS": 1, "JOINT_FEW": 0}))
+    # All sums are zero, which must not read as missing.
+    cases.append(row_case("joint_zero_rows", F32, 4096, const(0), const(0), const(1), {
+        "outputT": expect(F32, [2, 4096], data=const(0), tolerance=0), "invStdT": expect(F32, [2, 1], tolerance=INVERSE_TOLERANCE),
+    }, tunables={"PROFILE": "gpu", "TOGETHER": 1000, "JOINT_LANES": 64, "JOINT_ITEMS": 1, "JOINT_FEW": 0}))
+    return cases
+
+
 def empty():
     cases = []
     for shape in ([0, 8], [0, 3, 8], [3, 0, 9]):
@@ -305,7 +352,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + around_widths() + tuned() + numbers() + empty() + refused()}
+    return {"cases": combinations() + around_widths() + tuned() + lines() + joint() + numbers() + empty() + refused()}
 
 
 def full_tests():
