@@ -176,6 +176,41 @@ Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowSh
                   stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
 }
 
+Result<std::shared_ptr<const Plan>> exchange_plan(int reads, int writes,
+                                                  const ExchangeShape& shape) {
+  std::vector<PlanTensor> tensors = stream_tensors(reads, writes, shape.bytes());
+  std::vector<Use> uses;
+  for (std::size_t i = 0; i < tensors.size(); ++i) uses.push_back({i, tensors[i].is_output});
+  auto pass = make_pass("exchange", k_exchange_text,
+                        {{"reads", static_cast<double>(reads)},
+                         {"writes", static_cast<double>(writes)},
+                         {"slices", static_cast<double>(shape.slices)},
+                         {"lanes", static_cast<double>(shape.lanes)},
+                         {"items", static_cast<double>(shape.items)},
+                         {"width", static_cast<double>(shape.subgroup)}},
+                        tensors, uses, {shape.slices, shape.rows, 1});
+  if (!pass) return std::unexpected(std::move(pass.error()));
+  auto plan = new_plan("exchange", std::move(tensors));
+  const std::int64_t words = std::int64_t{shape.rows} * (std::int64_t{shape.slices} + 1);
+  const auto bytes = static_cast<std::uint64_t>(words) * 4;
+  plan->scratch.push_back({.id = "board",
+                           .dtype = DType::u32,
+                           .shape = {words},
+                           .byte_length = bytes,
+                           .buffer_size = bytes,
+                           .zero_init = true,
+                           .kept_zero = true});
+  pass->bindings.push_back({.index = static_cast<std::uint32_t>(uses.size()),
+                            .type = BindingType::kStorage,
+                            .name = "board",
+                            .resource = PlanBinding::Resource::kScratch,
+                            .slot = 0,
+                            .offset = 0,
+                            .size = bytes});
+  plan->passes.push_back(std::move(*pass));
+  return plan;
+}
+
 Result<std::shared_ptr<const Plan>> noise_plan(std::uint64_t bytes) {
   return one_pass("noise", k_noise_text, {}, {words("words", bytes, true)}, stream_groups(bytes));
 }

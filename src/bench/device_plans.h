@@ -50,6 +50,15 @@ struct RowShape {
   std::uint64_t bytes() const { return std::uint64_t{4} * groups * words; }
 };
 Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape);
+// Reads and writes as sums_plan, but in rows of `slices` workgroups, and the last write of a
+// workgroup waits for the sums of all of its row: the floor of a norm in one dispatch whose rows
+// are shared by workgroups that run at once.
+struct ExchangeShape {
+  std::uint32_t rows = 1, slices = 1, lanes = 1, items = 1, subgroup = 1;
+  std::uint64_t bytes() const { return std::uint64_t{16} * rows * slices * lanes * items; }
+};
+Result<std::shared_ptr<const Plan>> exchange_plan(int reads, int writes,
+                                                  const ExchangeShape& shape);
 // Fills a buffer of `bytes` (a multiple of 16) with bits without a pattern.
 Result<std::shared_ptr<const Plan>> noise_plan(std::uint64_t bytes);
 Result<std::shared_ptr<const Plan>> empty_plan();

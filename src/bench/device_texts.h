@@ -13,5 +13,6 @@ extern const std::string_view k_load_text;
 extern const std::string_view k_noise_text;
 extern const std::string_view k_sums_text;
 extern const std::string_view k_rows_text;
+extern const std::string_view k_exchange_text;
 
 }  // namespace wgk::bench

@@ -35,6 +35,23 @@ std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const
   return shapes;
 }
 
+// Whether workgroups of one dispatch wait for each other: they need words that are zero before.
+bool waits_within(const Plan& plan) {
+  return plan.passes.size() == 1 &&
+         std::ranges::any_of(plan.scratch, [](const PlanScratch& s) { return s.kept_zero; });
+}
+
+// Shapes of workgroups that share rows as those of `plan` do.
+std::vector<ExchangeShape> exchange_shapes(const Plan& plan, const Streams& streams,
+                                           const DeviceCaps& caps) {
+  const auto& dispatch = plan.passes.front().dispatch;
+  std::vector<ExchangeShape> shapes;
+  for (const SumShape& shape : sum_shapes(plan, streams, caps)) {
+    shapes.push_back({dispatch[1], dispatch[0], shape.lanes, shape.items, shape.subgroup});
+  }
+  return shapes;
+}
+
 // Shapes of workgroups that take a case's tensors row by row, or by as many rows as are whole
 // words, where the rows are no multiple of 16 bytes: none where they are, or a workgroup could not.
 std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
@@ -172,7 +189,8 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
   const auto add = [&](const std::string& label, Result<std::shared_ptr<const Plan>> floor,
                        std::uint64_t bytes) -> Status {
     WGK_TRY(floor);
-    const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1;
+    const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1 &&
+                     (*floor)->scratch.empty();
     floors.push_back(
         {"floor " + label, *std::move(floor), static_cast<double>(bytes) * (reads + writes), own});
     return {};
@@ -199,6 +217,14 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
     }
   }
   if (!kinds.sums) return floors;
+  if (waits_within(plan)) {
+    for (const ExchangeShape& shape : exchange_shapes(plan, streams, caps)) {
+      WGK_TRY(add(std::format("{} with sums of {} workgroups, {} lanes x {}", once, shape.slices,
+                              shape.lanes, shape.items),
+                  exchange_plan(reads, writes, shape), shape.bytes()));
+    }
+    return floors;
+  }
   for (const SumShape& shape : sum_shapes(plan, streams, caps)) {
     WGK_TRY(add(std::format("{} with sums, {} lanes x {}", once, shape.lanes, shape.items),
                 sums_plan(reads, writes, shape), shape.bytes()));

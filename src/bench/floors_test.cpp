@@ -104,6 +104,28 @@ TEST(Floors, LabelsSayWhatIsMovedAndHow) {
   EXPECT_EQ(few->size(), 3U);
 }
 
+// Where workgroups of one dispatch wait for each other, so do those of the floor that sums up.
+TEST(Floors, WorkgroupsThatShareARowWaitForEachOther) {
+  Plan plan;
+  for (const char* port : {"x", "skip", "y", "sum"}) {
+    plan.tensors.push_back(tensor(port, plan.tensors.size() > 1));
+    plan.tensors.back().byte_length = plan.tensors.back().buffer_size = 1 << 17;
+  }
+  plan.passes = {pass({0, 1, 2, 3})};
+  plan.passes[0].dispatch = {4, 8, 1};
+  plan.scratch = {{.id = "board", .zero_init = true, .kept_zero = true}};
+  DeviceCaps caps;
+  caps.features = {"subgroups"};
+  caps.limits = {{"maxComputeInvocationsPerWorkgroup", 1024}};
+  caps.subgroup_min_size = caps.subgroup_max_size = 32;
+  const auto floors = floors_of(plan, streams_of(plan, 4 << 17), caps, {.sums = true});
+  ASSERT_TRUE(floors) << floors.error().to_string();
+  ASSERT_EQ(floors->size(), 4U);
+  EXPECT_EQ(floors->front().label, "floor 2r2w with sums of 4 workgroups, 256 lanes x 1");
+  EXPECT_FALSE(floors->front().on_buffers_of_case);
+  EXPECT_EQ(floors->front().plan->passes[0].dispatch, (std::array<std::uint32_t, 3>{4, 8, 1}));
+}
+
 // Rows that no vector of 16 bytes divides are also moved as a kernel takes them that cuts by rows.
 TEST(Floors, OddRowsAreAlsoMovedRowByRow) {
   const auto labels = [](std::vector<std::int64_t> shape, std::uint64_t bytes) {

@@ -206,6 +206,30 @@ TEST(Run, AFloorByRowsMovesEachWord) {
   }
 }
 
+// Whoever shares a row writes the same sum, and nothing is left on the board: two runs agree.
+TEST(Run, AFloorWithAnExchangeWritesOneSumInEachRow) {
+  if (device() == nullptr) return;
+  const DeviceCaps& caps = device()->device->caps();
+  if (!caps.has_feature("subgroups") || caps.subgroup_min_size != caps.subgroup_max_size)
+    GTEST_SKIP() << "no subgroups of one size";
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  // One workgroup a row where others may not run at once.
+  const auto subgroup = static_cast<std::uint32_t>(*caps.subgroup_min_size);
+  const ExchangeShape shape{
+      .rows = 3, .slices = 1, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
+  const auto words = words_after(**timer, *exchange_plan(1, 2, shape));
+  ASSERT_EQ(words.size(), 3U);
+  const std::size_t part = std::size_t{4} * shape.lanes * shape.items;
+  ASSERT_EQ(words[0].size(), shape.rows * part);
+  for (std::size_t at = 0; at < words[0].size(); ++at) {
+    const std::uint32_t bits = words[0][at / part * part] ^ words[1][at / part * part];
+    EXPECT_NE(bits & 0x80000000U, 0U);
+    EXPECT_EQ(words[1][at], words[0][at] ^ bits);
+    EXPECT_EQ(words[2][at], words[0][at] + 1);
+  }
+}
+
 // What the kernel writes must wait for the sum: the last of its writes holds it.
 TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
   if (device() == nullptr) return;
