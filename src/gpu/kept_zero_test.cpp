@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "gpu/fault_support.h"
@@ -200,6 +201,22 @@ TEST_F(KeptZero, TheCheckNamesTheFirstWord) {
     EXPECT_TRUE(check_kept_zero(*bound)) << "it is cleared for the next run";
     EXPECT_EQ(run(*bound), Words{5});
   }
+}
+
+// Between two submissions of a split call its scratch holds values.
+TEST_F(KeptZero, TheCheckLooksBetweenCallsOnly) {
+  const auto bound = *Bound::make(prepared(true), {*make_slice(context, 4)});
+  EXPECT_EQ(run(*bound), Words{5}) << "which clears it";
+  std::atomic<bool> over = false;
+  std::thread runner([&] {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(run(*bound), Words{5});
+    over = true;
+  });
+  while (!over) {
+    const auto status = check_kept_zero(*bound);
+    EXPECT_TRUE(status) << status.error().to_string();
+  }
+  runner.join();
 }
 
 // Every call that can fail fails once, with scratch that is there already and with scratch that is

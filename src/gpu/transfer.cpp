@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <format>
+#include <mutex>
 
 #include "gpu/names.h"
 #include "gpu/shaders.h"
@@ -251,7 +252,10 @@ Status check_kept_zero(const Bound& bound) {
   if (slices.empty()) return {};
   auto read = ReadBack::make(context, slices);
   if (!read) return std::unexpected(std::move(read.error()));
+  // Not between the parts of another thread's call.
+  std::unique_lock lock(*context.submit);
   auto status = (*read)->submit();
+  lock.unlock();
   if (status) status = (*read)->start();
   if (status) status = (*read)->wait();
   if (!status) return status;
@@ -262,6 +266,7 @@ Status check_kept_zero(const Bound& bound) {
     const std::size_t word = static_cast<std::size_t>(bad - data.begin()) / 4;
     std::uint32_t value = 0;
     std::memcpy(&value, data.data() + 4 * word, 4);
+    lock.lock();
     for (const Slice& slice : slices) {
       if (status = clear(context, slice); !status) return status;
     }
