@@ -238,6 +238,7 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
     if (const Status kept = gpu::check_kept_zero(*rotations[i].front()); !kept)
       m.error = kept.error().code + ": " + kept.error().message;
     const auto compare = [&](std::size_t other) {
+      if (!m.error.empty() || !timed[other].measurement.error.empty()) return;
       report_.comparisons.push_back({m.package, m.name, m.variant, timed[other].measurement.variant,
                                      cold,
                                      paired_ratio(timings[i].seconds, timings[other].seconds)});
@@ -269,6 +270,8 @@ Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
           return other.prepared && other.measurement.package == entry.measurement.package &&
                  against == nullptr &&
                  other.prepared->context().device == entry.prepared->context().device &&
+                 gpu::needs_clear(other.prepared->plan()) ==
+                     gpu::needs_clear(entry.prepared->plan()) &&
                  std::ranges::equal(other.prepared->plan().passes, entry.prepared->plan().passes,
                                     [](const PlanPass& a, const PlanPass& b) {
                                       return a.key == b.key && a.dispatch == b.dispatch;

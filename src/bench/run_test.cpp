@@ -344,6 +344,39 @@ TEST(Run, TimesSettingsAndVariantsOnce) {
   EXPECT_EQ(report->measurements[1].variant, "residual MAX_WORKGROUP_SIZE=4");
 }
 
+// With equal passes: a clear per call is what there is to compare. A broken promise is not.
+TEST(Run, TimesAVariantWithAClearBesideOneWithout) {
+  if (device() == nullptr) return;
+  const auto variant = [](std::string id, std::string key, std::string left) {
+    return R"({"id": ")" + id + R"(", "intermediates": [
+      {"id": "board", "dtype": "float32", "shape": "shapes.x", "zeroInit": true)" +
+           key + R"(}], "passes": [{"derive": {"left": ")" + left +
+           R"("}, "shader": "s.wgsl.jinja", "bindings": ["x", "board", "y"], "dispatch": {"workgroups": 1}}]})";
+  };
+  const std::string kept = R"(, "keptZero": true)";
+  const Package package = wgk::testing::make_package(
+      R"({"domain": "test", "name": "Board", "inputs": {"x": {"dtype": "float32"}},
+        "outputs": {"y": {"dtype": "float32", "shape": "shapes.x"}}, "variants": [)" +
+          variant("kept", kept, "0") + ", " + variant("cleared", "", "0") + ", " +
+          variant("broken", kept, "1") + "]}",
+      R"({{ env.wgsl.resourceDeclarations }}
+@compute @workgroup_size(1) fn main() { y[0] = x[0] + board[0]; board[1] = f32({{ left }}); })");
+  const auto cases = json::parse(
+      R"({"cases": [{"name": "c", "inputs": {"x": {"dtype": "float32", "shape": [64]}}, "bytes": 512}]})");
+  RunOptions options = quick();
+  options.variants = {"kept", "cleared", "broken"};
+  options.compare = true;
+  const auto report =
+      run(*device(), {package.shared(), *package::read_benches(*cases)}, nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->measurements.size(), 3U);
+  EXPECT_EQ(report->measurements[0].error, "");
+  EXPECT_EQ(report->measurements[1].error, "");
+  EXPECT_TRUE(report->measurements[2].error.starts_with("device/kept-zero"));
+  ASSERT_EQ(report->comparisons.size(), 1U);
+  EXPECT_EQ(report->comparisons[0].a, "cleared");
+}
+
 TEST(Run, HostCostsAreMeasured) {
   if (device() == nullptr) return;
   RunOptions options = quick();
