@@ -65,6 +65,8 @@ std::optional<std::string> difference(const Plan& a, const Plan& b) {
     if (left.key != right.key || *left.wgsl != *right.wgsl)
       return std::format("the text of pass '{}'", left.id);
     if (left.dispatch != right.dispatch) return std::format("the size of pass '{}'", left.id);
+    if (left.submit_after != right.submit_after)
+      return std::format("the submission of pass '{}'", left.id);
   }
   return std::nullopt;
 }

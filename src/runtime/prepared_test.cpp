@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <format>
+#include <string>
+#include <vector>
 
 #include "runtime/test_support.h"
 
@@ -169,6 +172,35 @@ TEST_F(PreparedCalls, UniformValuesChangeBetweenRecordings) {
   encoder.submit();
   EXPECT_EQ(*y.download<float>(), times(x, 10));
   EXPECT_EQ(second.update({{"gap", 1}, {"nonsense", 1}}).error().code, "request/unknown");
+}
+
+// Equal passes of which one ends a submission: the argument chooses.
+TEST_F(PreparedCalls, AnUpdateDoesNotSplitACall) {
+  const auto pass = [](const char* id, const char* when, const char* more) {
+    return std::format(
+        R"({{"id": "{}", "shader": "s.wgsl.jinja", "bindings": ["x", "y", {{"name": "params",
+        "struct": [{{"name": "parts", "type": "u32"}}]}}], "dispatch": {{"workgroups": "{}"}}{}}})",
+        id, when, more);
+  };
+  const Kernel kernel = *runtime.load(testing::make_package(
+      std::format(R"({{"domain": "test", "name": "Parts", "inputs": {{"x": {{"dtype": "float32"}}}},
+        "outputs": {{"y": {{"dtype": "float32", "shape": "shapes.x"}}}},
+        "args": {{"parts": {{"kind": "u32"}}}},
+        "variants": [{{"id": "only", "passes": [{}, {}]}}]}})",
+                  pass("whole", "1 if args.parts < 2 else 0", ""),
+                  pass("part", "0 if args.parts < 2 else 1", R"(, "submitAfter": true)")),
+      R"({{ env.wgsl.resourceDeclarations }}
+@compute @workgroup_size(1) fn main() { y[0] = x[0] + f32(params.parts); })"));
+  const Tensor input = *runtime.upload(HostTensor(std::vector<float>{1}, {1}));
+  const Tensor y = *runtime.empty(DType::f32, {1});
+  auto bound = *kernel.prepare({.inputs = {{.name = "x", .shape = {1}}}, .args = {{"parts", 0}}})
+                    ->bind({{"x", input}, {"y", y}});
+  EXPECT_TRUE(bound.update({{"parts", 1}}));
+  const auto status = bound.update({{"parts", 2}});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "usage/specialized");
+  EXPECT_TRUE(contains(status.error().message, "the submission of pass '")) << "and only that";
+  EXPECT_EQ(bound.needs(), Needs::kPass);
 }
 
 TEST_F(PreparedCalls, SayWhatTheyNeed) {
