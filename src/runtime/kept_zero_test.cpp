@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "gpu/executor.h"
@@ -194,6 +197,132 @@ TEST_F(KeptScratch, WorksOnAnAdoptedDevice) {
   wgpuDeviceRelease(device);
   wgpuAdapterRelease(adapter);
   wgpuInstanceRelease(instance);
+}
+
+// Calls of two packages, of which one leaves values in its scratch, made, recorded, submitted in
+// another order, dropped, changed and trimmed as a seed says: each run must find zeros.
+class AnyOrder {
+ public:
+  AnyOrder(const Runtime& runtime, const Kernel& kernel, std::uint32_t seed)
+      : runtime_(runtime), random_(seed) {
+    for (const std::int64_t size : {24, 24, 40})
+      prepared_.push_back(*kernel.prepare(kept_signature(size)));
+    Signature sum = kept_signature(40);
+    sum.args.clear();
+    prepared_.push_back(*dirty_.prepare(sum));
+    arena_ = *runtime.make_arena(prepared_);
+  }
+  ~AnyOrder() {
+    for (const Commands& commands : pending_) wgpuCommandBufferRelease(commands.buffer);
+  }
+  AnyOrder(const AnyOrder&) = delete;
+  AnyOrder& operator=(const AnyOrder&) = delete;
+
+  void step() {
+    switch (below(9)) {
+      case 0: return make();
+      case 1:
+      case 2: return record();
+      case 3:
+      case 4: return finish(true);
+      case 5: return finish(false);
+      case 6: return change();
+      case 7: static_cast<void>(runtime_.trim()); return;
+      default: return submit();
+    }
+  }
+  // Every call has run as often as it should, with the factors of then.
+  bool right() const {
+    return std::ranges::all_of(calls_, [](const auto& one) { return one->call.holds(one->sum); });
+  }
+
+ private:
+  struct One {
+    KeptCall call;
+    bool kept;
+    float factor = 1, sum = 0;
+  };
+  struct Commands {
+    WGPUCommandBuffer buffer = nullptr;
+    std::vector<std::pair<std::weak_ptr<One>, float>> runs;  // some are dropped before
+  };
+  std::size_t below(std::size_t end) { return random_() % end; }
+  const std::shared_ptr<One>& any() { return calls_[below(calls_.size())]; }
+
+  void make() {
+    if (calls_.size() > 4) calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(below(5)));
+    {
+      const std::vector<float> sevens(40, 7.0F);
+      std::vector<Tensor> pooled;  // when they go
+      for (const std::int64_t size : {24, 24, 24, 24, 40, 40, 40, 40})
+        pooled.push_back(*runtime_.upload(
+            HostTensor(std::span(sevens).first(static_cast<std::size_t>(size)), {size})));
+    }
+    const std::size_t which = below(4);
+    calls_.push_back(std::make_shared<One>(
+        KeptCall(runtime_, prepared_[which],
+                 {.own_scratch = below(3) == 0, .arena = below(2) == 0 ? arena_ : Arena()}),
+        which < 3));
+  }
+  void record() {
+    if (calls_.empty()) return;
+    WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(runtime_.device(), nullptr);
+    Commands commands;
+    for (std::size_t passes = 1 + below(2); passes > 0; --passes) {
+      WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, nullptr);
+      for (std::size_t i = 1 + below(3); i > 0; --i) {
+        const auto& one = any();
+        EXPECT_TRUE(one->call.bound.record(pass));
+        commands.runs.emplace_back(one, one->factor);
+      }
+      wgpuComputePassEncoderEnd(pass);
+      wgpuComputePassEncoderRelease(pass);
+    }
+    commands.buffer = wgpuCommandEncoderFinish(encoder, nullptr);
+    wgpuCommandEncoderRelease(encoder);
+    pending_.push_back(std::move(commands));
+  }
+  void finish(bool run) {
+    if (pending_.empty()) return;
+    const auto at = pending_.begin() + static_cast<std::ptrdiff_t>(below(pending_.size()));
+    if (run) wgpuQueueSubmit(runtime_.queue(), 1, &at->buffer);
+    wgpuCommandBufferRelease(at->buffer);
+    for (const auto& [dropped, factor] : at->runs) {
+      if (const auto one = dropped.lock()) one->sum += run ? factor : 0;
+    }
+    pending_.erase(at);
+  }
+  void change() {
+    if (calls_.empty()) return;
+    const auto& one = any();
+    if (!one->kept) return;
+    one->factor = static_cast<float>(1 + below(4));
+    EXPECT_TRUE(one->call.bound.update({{"factor", one->factor}}));
+  }
+  void submit() {
+    if (calls_.empty()) return;
+    const auto& one = any();
+    EXPECT_TRUE(one->call.bound.submit());
+    one->sum += one->factor;
+  }
+
+  const Runtime& runtime_;
+  const Kernel dirty_ = *runtime_.load(testing::accumulate_package(false));
+  std::mt19937 random_;
+  std::vector<Prepared> prepared_;
+  Arena arena_;
+  std::vector<std::shared_ptr<One>> calls_;
+  std::vector<Commands> pending_;
+};
+
+TEST_F(KeptScratch, IsRightInAnyOrder) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    AnyOrder order(runtime, kernel, seed);
+    for (int i = 0; i < 60; ++i) {
+      order.step();
+      ASSERT_TRUE(order.right()) << "seed " << seed << ", step " << i;
+    }
+  }
 }
 
 // Calls with guard bytes are tests: the promise is looked at as well.
