@@ -181,17 +181,21 @@ Result<std::shared_ptr<const Plan>> exchange_plan(int reads, int writes,
   std::vector<PlanTensor> tensors = stream_tensors(reads, writes, shape.bytes());
   std::vector<Use> uses;
   for (std::size_t i = 0; i < tensors.size(); ++i) uses.push_back({i, tensors[i].is_output});
+  constexpr std::uint32_t line_words = 32;
+  const std::uint32_t stride =
+      (shape.slices + line_words - 1) / line_words * line_words + line_words;
   auto pass = make_pass("exchange", k_exchange_text,
                         {{"reads", static_cast<double>(reads)},
                          {"writes", static_cast<double>(writes)},
                          {"slices", static_cast<double>(shape.slices)},
                          {"lanes", static_cast<double>(shape.lanes)},
                          {"items", static_cast<double>(shape.items)},
+                         {"stride", static_cast<double>(stride)},
                          {"width", static_cast<double>(shape.subgroup)}},
                         tensors, uses, {shape.slices, shape.rows, 1});
   if (!pass) return std::unexpected(std::move(pass.error()));
   auto plan = new_plan("exchange", std::move(tensors));
-  const std::int64_t words = std::int64_t{shape.rows} * (std::int64_t{shape.slices} + 1);
+  const std::int64_t words = std::int64_t{shape.rows} * stride;
   const auto bytes = static_cast<std::uint64_t>(words) * 4;
   plan->scratch.push_back({.id = "board",
                            .dtype = DType::u32,
