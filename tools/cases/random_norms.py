@@ -69,6 +69,17 @@ GROUP_TUNABLES = {
     "PACKING": ["pack", "integer", "auto"],
 }
 
+# Of the plan whose workgroups tell each other their moments, beside what makes a device take it.
+COOPERATIVE_TUNABLES = {
+    "TEAM": [2, 4, 8, 16],
+    "COOPERATIVE_LANES": [16, 32, 64, 100, 160, 640],
+    "COOPERATIVE_VALUES": [1, 4, 8, 16, 32, 64],
+    "COOPERATIVE_COLUMNS": [1, 3, 5, 20, 40],
+    "COOPERATIVE_WORKGROUPS": [1, 4, 1000],
+    "COOPERATIVE_AFTER": [0, 1, 3],
+    "PATIENCE": [0, 1, 100],
+}
+
 
 def image_of(source, limit):
     """batch, height, width, channels per group, groups: within the limit."""
@@ -159,6 +170,8 @@ def group_norm(source, name, limit, _):
         more["tolerance"] = 0
     seed = source.randrange(1 << 30)
     tunables = some(source, GROUP_TUNABLES, 4) if chance(source, 0.35) else None
+    if last and chance(source, 0.2):
+        tunables = {**(tunables or {}), "PROFILE": "gpu", "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, **some(source, COOPERATIVE_TUNABLES)}
 
     def call(suffix, kind, s, k=None):
         arguments = {**more, **({"k": k} if k else {})}

@@ -317,17 +317,51 @@ def twins():
     written by --large."""
     cases = []
     resident, stream = {"PROFILE": "gpu"}, {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
+    cooperative = {**stream, "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
+            "PATIENCE": 2}
     for plan, t, shape, last, tunables in (("resident", F16, [2, 9, 8, 80], 1, {**resident, "RESIDENT_LANES": 60, "RESIDENT_MIN_LANES": 32}),
                                            ("resident", F32, [1, 16, 12, 10], 0, resident), ("stream", F32, [2, 33, 31, 80], 1, stream),
                                            ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0}),
                                            # S in a buffer of its own where the call does not return it.
-                                           ("apart", F16, [2, 31, 33, 80], 1, {**stream, "SUM_APART": 0}), ("apart", F16, [1, 16, 48, 40], 0, {**stream, "SUM_APART": 0})):
+                                           ("apart", F16, [2, 31, 33, 80], 1, {**stream, "SUM_APART": 0}), ("apart", F16, [1, 16, 48, 40], 0, {**stream, "SUM_APART": 0}),
+                                           ("cooperative", F16, [2, 17, 9, 80], 1, cooperative), ("cooperative_f32", F32, [2, 17, 9, 40], 1, cooperative)):
         name = f"same_bits_{plan}_{'nhwc' if last else 'nchw'}"
         for kind, s in itertools.product(("full", "nc", "n11c"), (True, False)):
             axis = {"full": 3 if last else 1, "nc": 1, "n11c": 3}[kind]
             made = case(f"{name}_{kind}{'_s' if s else ''}", shape, 8, t=t, last=last, bias=True, s=s, skip=kind, seed=71000,
                         k={"kind": "axisIndex", "axis": axis, "step": 0.03125}, tolerance=Y_LARGE[t], tunables=tunables)
             cases.append(made if kind == "full" and s else {**made, "twin": f"{name}_full_s"})
+    return cases
+
+
+def told():
+    """Workgroups that tell each other their moments, a plan of GPUs, at sizes that a software adapter can afford. It runs few workgroups at once, so most take
+    moments that did not come."""
+    cases = []
+    plan = {"PROFILE": "gpu", "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
+                   "PATIENCE": 2}
+
+    def add(name, shape, groups, tunables=None, **more):
+        cases.append(case(f"cooperative_{name}", shape, groups, seed=92000 + 10 * len(cases), tunables={**plan, **(tunables or {})}, **more))
+
+    for t in (F32, F16):
+        tag = "f16" if t == F16 else "f32"
+        for width, groups in ((1, 16), (2, 8), (3, 16), (5, 8), (10, 8), (20, 4), (40, 2)):
+            add(f"groups_of_{width}_{tag}", [2, 11, 13, width * groups], groups, t=t, bias=width != 5, s=width != 10, skip="nc" if width == 20 else "full")
+        add(f"whole_slices_{tag}", [1, 16, 24, 80], 8, t=t, m=F16, bias=True)
+        add(f"one_vector_{tag}", [1, 7, 13, 40], 4, {"COOPERATIVE_VALUES": 1, "PATIENCE": 0}, t=t)
+        add(f"last_slab_narrower_{tag}", [1, 9, 17, 112], 14, {"COOPERATIVE_COLUMNS": 5}, t=t, bias=True)
+        add(f"narrow_columns_{tag}", [1, 15, 9, 18], 3, {"COOPERATIVE_COLUMNS": 100}, t=t, s=False)
+        add(f"wide_slab_{tag}", [1, 9, 21, 160], 16, {"COOPERATIVE_COLUMNS": 40, "COOPERATIVE_LANES": 128}, t=t, bias=True, silu=0)
+        add(f"more_slices_than_a_team_{tag}", [1, 61, 29, 40], 4, {"COOPERATIVE_VALUES": 8, "TEAM": 4}, t=t)
+        add(f"patient_{tag}", [2, 12, 12, 40], 4, {"PATIENCE": 4096, "COOPERATIVE_LANES": 320}, t=t, bias=True)
+        add(f"constant_{tag}", [1, 12, 13, 40], 4, {"COOPERATIVE_AFTER": 1}, t=t, x=const(-3.3), k=const(0), silu=0, tolerance=0)
+        add(f"zero_mean_{tag}", [1, 12, 13, 40], 4, t=t, x=const(0), k=const(0))
+        spot = group_ranges([2, 12, 13, 40], 1, 4, 1, 2)
+        for bad in ("nan", "inf"):
+            add(f"{bad}_stays_{tag}", [2, 12, 13, 40], 4, t=t, x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot)
+    add("far_mean_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), tolerance=Y_LARGE[F32])
+    add("outlier_first_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), x_more={"poke": [[0, 3000], [10, -3000]]}, tolerance=Y_LARGE[F32])
     return cases
 
 
@@ -409,7 +443,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + twins() + spellings() + empty() + refused()}
+    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + told() + twins() + spellings() + empty() + refused()}
 
 
 def full_tests():
