@@ -217,6 +217,12 @@ ROW_TUNABLES = {
     "SPLIT_ITEMS": [1, 2, 4, 16],
     "NARROW_LANES": [1, 32, 100],
     "LATE_SUM": [0, 100000],
+    "TOGETHER": [64, 1000],
+    "JOINT_LANES": [32, 64, 512],
+    "JOINT_ITEMS": [1, 2, 8],
+    "JOINT_GROUPS": [1, 8],
+    "JOINT_FEW": [0, 4096],
+    "JOINT_LOOKS": [1, 2, 64],
 }
 
 
