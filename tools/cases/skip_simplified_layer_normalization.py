@@ -253,6 +253,25 @@ def tuned():
     return cases
 
 
+def held():
+    """float16 rows that lanes of a CPU-like adapter keep in variables, and wider or ragged ones that they do not."""
+    cases = []
+    for i, (rows, hidden) in enumerate(((3, 320), (3, 328), (5, 1024), (1, 2624), (3, 4096), (3, 4160), (5, 4224))):
+        for k, (form, statistics) in enumerate((("residual", ""), ("bias_residual", "both"), ("bias", "inv"), ("plain", "mean"))):
+            if k < 2 or hidden in (320, 1024):
+                cases.append(combination([rows, hidden], F16, form, statistics, seed=9900 + i, name=f"held_{rows}x{hidden}_{form}",
+                                         tunables={"PROFILE": "cpu"}))
+    for bad in ("nan", "inf"):
+        rows, hidden, row, column = 5, 4096, 2, 4095
+        at = row * hidden + column
+        cases.append(row_case(f"held_{bad}_stays_in_its_row", F16, hidden, grid(11), grid(12), grid(13, 64, 0.015625, 1), {
+            "outputT": expect(F16, [rows, hidden], tolerance=OUTPUT_TOLERANCE[F16], ignore=[[row * hidden, (row + 1) * hidden]]),
+            "residualT": expect(F16, [rows, hidden], tolerance=SUM_TOLERANCE[F16], ignore=[[at, at + 1]]),
+            "invStdT": expect(F32, [rows, 1], tolerance=INVERSE_TOLERANCE, ignore=[[row, row + 1]]),
+        }, rows=rows, input_more={"poke": [[at, bad]]}, tunables={"PROFILE": "cpu"}))
+    return cases
+
+
 def lines():
     """Rows that begin anywhere in a memory line, as a GPU takes them."""
     cases = []
@@ -352,7 +371,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + around_widths() + tuned() + lines() + joint() + numbers() + empty() + refused()}
+    return {"cases": combinations() + around_widths() + tuned() + held() + lines() + joint() + numbers() + empty() + refused()}
 
 
 def full_tests():
