@@ -34,6 +34,10 @@ fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
   let all = partial_of(total, pivot);
   return vec4<f32>(pivot, all.z, inverseSqrt(all.w / max(total.x, 1.0) + epsilon), 0.0);
 }
+// One, always.
+fn one() -> f32 {
+  return 1.0 + f32(params.zero);
+}
 
 fn silu(y: vec4<f32>) -> vec4<f32> {
   return y * (1.0 / (1.0 + exp(-y)));

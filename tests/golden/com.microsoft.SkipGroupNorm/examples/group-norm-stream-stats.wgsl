@@ -36,6 +36,10 @@ fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
 
 
 
+// One, always.
+fn one() -> f32 {
+  return 1.0 + f32(params.zero);
+}
 
 
 var<workgroup> cells: array<vec4<f32>, 40>;
@@ -111,27 +115,27 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   if (blocks > 0u) {
     let x0 = X[index];
 
-    let s0 = pack(part0(x0) + skip0 + bias0);
+    let s0 = pack(fma(fma(part0(x0), vec4<f32>(one()), skip0), vec4<f32>(one()), bias0));
 
     pivot0 = part0(s0);
     let x1 = X[index + 8u];
 
-    let s1 = pack(part0(x1) + skip1 + bias1);
+    let s1 = pack(fma(fma(part0(x1), vec4<f32>(one()), skip1), vec4<f32>(one()), bias1));
 
     pivot1 = part0(s1);
     let x2 = X[index + 16u];
 
-    let s2 = pack(part0(x2) + skip2 + bias2);
+    let s2 = pack(fma(fma(part0(x2), vec4<f32>(one()), skip2), vec4<f32>(one()), bias2));
 
     pivot2 = part0(s2);
     let x3 = X[index + 24u];
 
-    let s3 = pack(part0(x3) + skip3 + bias3);
+    let s3 = pack(fma(fma(part0(x3), vec4<f32>(one()), skip3), vec4<f32>(one()), bias3));
 
     pivot3 = part0(s3);
     let x4 = X[index + 32u];
 
-    let s4 = pack(part0(x4) + skip4 + bias4);
+    let s4 = pack(fma(fma(part0(x4), vec4<f32>(one()), skip4), vec4<f32>(one()), bias4));
 
     pivot4 = part0(s4);
   }
@@ -140,7 +144,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let before = f32(block * 1u) * weight;
     let x0 = X[index + 0u];
 
-    let s0 = pack(part0(x0) + skip0 + bias0);
+    let s0 = pack(fma(fma(part0(x0), vec4<f32>(one()), skip0), vec4<f32>(one()), bias0));
 
     S[index + 0u] = s0;
     let d0_0 = part0(s0) - pivot0;
@@ -152,7 +156,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       squares0 = fma(delta0 * delta0, vec4<f32>(before), squares0 + apart0);
     let x1 = X[index + 0u + 8u];
 
-    let s1 = pack(part0(x1) + skip1 + bias1);
+    let s1 = pack(fma(fma(part0(x1), vec4<f32>(one()), skip1), vec4<f32>(one()), bias1));
 
     S[index + 0u + 8u] = s1;
     let d0_1 = part0(s1) - pivot1;
@@ -164,7 +168,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       squares1 = fma(delta1 * delta1, vec4<f32>(before), squares1 + apart1);
     let x2 = X[index + 0u + 16u];
 
-    let s2 = pack(part0(x2) + skip2 + bias2);
+    let s2 = pack(fma(fma(part0(x2), vec4<f32>(one()), skip2), vec4<f32>(one()), bias2));
 
     S[index + 0u + 16u] = s2;
     let d0_2 = part0(s2) - pivot2;
@@ -176,7 +180,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       squares2 = fma(delta2 * delta2, vec4<f32>(before), squares2 + apart2);
     let x3 = X[index + 0u + 24u];
 
-    let s3 = pack(part0(x3) + skip3 + bias3);
+    let s3 = pack(fma(fma(part0(x3), vec4<f32>(one()), skip3), vec4<f32>(one()), bias3));
 
     S[index + 0u + 24u] = s3;
     let d0_3 = part0(s3) - pivot3;
@@ -188,7 +192,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       squares3 = fma(delta3 * delta3, vec4<f32>(before), squares3 + apart3);
     let x4 = X[index + 0u + 32u];
 
-    let s4 = pack(part0(x4) + skip4 + bias4);
+    let s4 = pack(fma(fma(part0(x4), vec4<f32>(one()), skip4), vec4<f32>(one()), bias4));
 
     S[index + 0u + 32u] = s4;
     let d0_4 = part0(s4) - pivot4;
@@ -227,27 +231,27 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let valid4 = restRow + place + 0u < params.rows && index + 0u + 32u < end;
     let x4 = X[at4];
 
-    let s0 = pack(part0(x0) + skip0 + bias0);
+    let s0 = pack(fma(fma(part0(x0), vec4<f32>(one()), skip0), vec4<f32>(one()), bias0));
 
     if (valid0) {
       S[at0] = s0;
     }
-    let s1 = pack(part0(x1) + skip1 + bias1);
+    let s1 = pack(fma(fma(part0(x1), vec4<f32>(one()), skip1), vec4<f32>(one()), bias1));
 
     if (valid1) {
       S[at1] = s1;
     }
-    let s2 = pack(part0(x2) + skip2 + bias2);
+    let s2 = pack(fma(fma(part0(x2), vec4<f32>(one()), skip2), vec4<f32>(one()), bias2));
 
     if (valid2) {
       S[at2] = s2;
     }
-    let s3 = pack(part0(x3) + skip3 + bias3);
+    let s3 = pack(fma(fma(part0(x3), vec4<f32>(one()), skip3), vec4<f32>(one()), bias3));
 
     if (valid3) {
       S[at3] = s3;
     }
-    let s4 = pack(part0(x4) + skip4 + bias4);
+    let s4 = pack(fma(fma(part0(x4), vec4<f32>(one()), skip4), vec4<f32>(one()), bias4));
 
     if (valid4) {
       S[at4] = s4;

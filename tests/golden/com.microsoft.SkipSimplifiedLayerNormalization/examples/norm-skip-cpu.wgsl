@@ -37,12 +37,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if (i >= width) {
           break;
         }
-        let s00 = part0(x[start0 + i]) + part0(skip[start0 + i]);
-        y[start0 + i] = s00;
-        squares0 += s00 * s00;
-        let s10 = part0(x[start1 + i]) + part0(skip[start1 + i]);
-        y[start1 + i] = s10;
-        squares1 += s10 * s10;
+        let i_0 = i + 0u;
+        let s00_0 = part0(x[start0 + i_0]) + part0(skip[start0 + i_0]);
+        y[start0 + i_0] = s00_0;
+        squares0 += s00_0 * s00_0;
+        let s10_0 = part0(x[start1 + i_0]) + part0(skip[start1 + i_0]);
+        y[start1 + i_0] = s10_0;
+        squares1 += s10_0 * s10_0;
       }
     }
     let inverse0 = inverseSqrt(subgroupAdd(added(squares0)) / f32(params.hidden) + params.epsilon);
@@ -52,10 +53,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       if (i >= width) {
         break;
       }
-      let gammas = gamma[i];
-      let gamma0 = part0(gammas);
-      y[start0 + i] = y[start0 + i] * inverse0 * gamma0;
-      y[start1 + i] = y[start1 + i] * inverse1 * gamma0;
+      let i_0 = i + 0u;
+    let gammas_0 = gamma[i_0];
+    let gamma0_0 = part0(gammas_0);
+      y[start0 + i_0] = y[start0 + i_0] * inverse0 * gamma0_0;
+      y[start1 + i_0] = y[start1 + i_0] * inverse1 * gamma0_0;
     }
 
     row += 2u;
@@ -69,9 +71,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if (i >= width) {
           break;
         }
-        let s00 = part0(x[start0 + i]) + part0(skip[start0 + i]);
-        y[start0 + i] = s00;
-        squares0 += s00 * s00;
+        let i_0 = i + 0u;
+        let s00_0 = part0(x[start0 + i_0]) + part0(skip[start0 + i_0]);
+        y[start0 + i_0] = s00_0;
+        squares0 += s00_0 * s00_0;
       }
     }
     let inverse0 = inverseSqrt(subgroupAdd(added(squares0)) / f32(params.hidden) + params.epsilon);
@@ -80,9 +83,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       if (i >= width) {
         break;
       }
-      let gammas = gamma[i];
-      let gamma0 = part0(gammas);
-      y[start0 + i] = y[start0 + i] * inverse0 * gamma0;
+      let i_0 = i + 0u;
+    let gammas_0 = gamma[i_0];
+    let gamma0_0 = part0(gammas_0);
+      y[start0 + i_0] = y[start0 + i_0] * inverse0 * gamma0_0;
     }
 
   }

@@ -1,0 +1,313 @@
+enable subgroups;
+struct Params { zero: u32, jobs: u32, rows: u32, lastRows: u32, patience: u32, readersOf: u32, inverse: f32, epsilon: f32 };
+@group(0) @binding(0) var<storage, read> X: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> skip: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> gamma: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> beta: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> Y: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> S: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read_write> board: array<atomic<u32>>;
+@group(0) @binding(8) var<uniform> params: Params;
+alias Packed = vec4<f32>;
+
+fn part0(p: Packed) -> vec4<f32> {
+  return p;
+}
+
+fn pack(v0: vec4<f32>) -> Packed {
+  return v0;
+}
+
+
+// (count, count times mean, squares), the latter two from the pivot. As explicit fma, so that no compiler has a choice.
+fn add_cell(total: vec3<f32>, cell: vec4<f32>, pivot: f32) -> vec3<f32> {
+  let apart = (cell.y - pivot) + cell.z;
+  return vec3<f32>(total.x + cell.x, fma(cell.x, apart, total.y), fma(cell.x * apart, apart, total.z + cell.w));
+}
+
+// A cell of what the walk found.
+fn partial_of(total: vec3<f32>, pivot: f32) -> vec4<f32> {
+  let rest = total.y / max(total.x, 1.0);
+  return vec4<f32>(total.x, pivot, rest, max(fma(-total.y, rest, total.z), 0.0));
+}
+
+// What the normalization needs of a group: (a value near its mean, mean from that value, reciprocal standard deviation).
+fn constants_of(total: vec3<f32>, pivot: f32, epsilon: f32) -> vec4<f32> {
+  let all = partial_of(total, pivot);
+  return vec4<f32>(pivot, all.z, inverseSqrt(all.w / max(total.x, 1.0) + epsilon), 0.0);
+}
+
+
+
+// One, always.
+fn one() -> f32 {
+  return 1.0 + f32(params.zero);
+}
+
+fn silu(y: vec4<f32>) -> vec4<f32> {
+  return y * (1.0 / (1.0 + exp(-y)));
+}
+
+var<workgroup> cells: array<vec4<f32>, 648>;
+var<workgroup> constants: array<vec4<f32>, 4>;
+// One more than a slice whose moments did not come.
+var<workgroup> missing: atomic<u32>;
+var<workgroup> readers: u32;
+var<workgroup> gammas: array<vec4<f32>, 10>;
+var<workgroup> betas: array<vec4<f32>, 10>;
+
+
+// A word that is not zero, whatever the value: 0 is told as -0.
+fn word(value: f32) -> u32 {
+  let bits = bitcast<u32>(value);
+  return select(bits, 0x80000000u, bits == 0u);
+}
+
+@compute @workgroup_size(320)
+fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32, @builtin(subgroup_invocation_id) member: u32) {
+  let job = workgroup.x + workgroup.y * 65535u;
+  if (job >= params.jobs) {
+    return;
+  }
+  let ownSlice = job % 16u;
+  let slabOfAll = job / 16u;
+  let batch = slabOfAll / 8u;
+  let slab = slabOfAll % 8u;
+  let ownColumn = slab * 10u + lane % 10u;
+  let column0 = min(ownColumn, 79u);
+  let full = true;
+  let slot = (subgroup * 32u + member) / 32u;
+  let seat = min(slot, 3u);
+  let words = slabOfAll * 192u + seat * 48u;
+  let firstRow = batch * params.rows * 80u + column0;
+  // The own slice, then those that are missing, then the own one again. Each turn ends one that was missing, so there are always enough.
+  var slice = ownSlice;
+  for (var turn = 0u; turn < 18u; turn++) {
+    let place = slice * 32u + lane / 10u;
+    let base = firstRow + place * 80u;
+    let tail = full;
+    let i0 = base;
+    let i1 = base + 40960u;
+    let i2 = base + 81920u;
+    let i3 = base + 122880u;
+    let i4 = base + 163840u;
+    let i5 = base + 204800u;
+    let i6 = base + 245760u;
+    let i7 = base + 286720u;
+    let x0 = X[i0];
+let k0 = skip[i0];
+
+    let x1 = X[i1];
+let k1 = skip[i1];
+
+    let x2 = X[i2];
+let k2 = skip[i2];
+
+    let x3 = X[i3];
+let k3 = skip[i3];
+
+    let x4 = X[i4];
+let k4 = skip[i4];
+
+    let x5 = X[i5];
+let k5 = skip[i5];
+
+    let x6 = X[i6];
+let k6 = skip[i6];
+
+    let x7 = X[i7];
+let k7 = skip[i7];
+
+    // All that is read is asked for before any of it is used.
+  let biasWord0 = bias[column0];
+  let bias0 = biasWord0;
+
+    if (lane < 10u) {
+      let at = min(slab * 10u + lane, 79u);
+      gammas[lane] = gamma[at];
+      betas[lane] = beta[at];
+    }
+    let s0 = pack(fma(part0(x0) + part0(k0), vec4<f32>(one()), bias0));
+
+    let s1 = pack(fma(part0(x1) + part0(k1), vec4<f32>(one()), bias0));
+
+    let s2 = pack(fma(part0(x2) + part0(k2), vec4<f32>(one()), bias0));
+
+    let s3 = pack(fma(part0(x3) + part0(k3), vec4<f32>(one()), bias0));
+
+    let s4 = pack(fma(part0(x4) + part0(k4), vec4<f32>(one()), bias0));
+
+    let s5 = pack(fma(part0(x5) + part0(k5), vec4<f32>(one()), bias0));
+
+    let s6 = pack(fma(part0(x6) + part0(k6), vec4<f32>(one()), bias0));
+
+    let s7 = pack(fma(part0(x7) + part0(k7), vec4<f32>(one()), bias0));
+
+  let pivot0 = part0(s0).xxzz;
+  let d0_0 = part0(s0) - pivot0;
+  let d1_0 = part0(s1) - pivot0;
+  let d2_0 = part0(s2) - pivot0;
+  let d3_0 = part0(s3) - pivot0;
+  let d4_0 = part0(s4) - pivot0;
+  let d5_0 = part0(s5) - pivot0;
+  let d6_0 = part0(s6) - pivot0;
+  let d7_0 = part0(s7) - pivot0;
+  let sum0 = d0_0 + d1_0 + d2_0 + d3_0 + d4_0 + d5_0 + d6_0 + d7_0;
+  let count = select(0.0, select(14.0, 16.0, tail), full);
+  let share = select(0.07142857142857142, 0.0625, tail);
+  let sumOf0 = sum0[0] + sum0[1];
+  let restOf0 = sumOf0 * share;
+  let sumOf1 = sum0[2] + sum0[3];
+  let restOf1 = sumOf1 * share;
+  let rest0 = vec4<f32>(restOf0, restOf0, restOf1, restOf1);
+  let e0_0 = d0_0 - rest0;
+  let e1_0 = d1_0 - rest0;
+  let e2_0 = d2_0 - rest0;
+  let e3_0 = d3_0 - rest0;
+  let e4_0 = d4_0 - rest0;
+  let e5_0 = d5_0 - rest0;
+  let e6_0 = d6_0 - rest0;
+  let e7_0 = d7_0 - rest0;
+  let squares0 = fma(e7_0, e7_0, fma(e6_0, e6_0, fma(e5_0, e5_0, fma(e4_0, e4_0, fma(e3_0, e3_0, fma(e2_0, e2_0, fma(e1_0, e1_0, e0_0 * e0_0)))))));
+  let unit0 = vec4<f32>(count, pivot0[0], restOf0, squares0[0] + squares0[1]);
+  let unit1 = vec4<f32>(count, pivot0[2], restOf1, squares0[2] + squares0[3]);
+
+    cells[lane] = unit0;
+    cells[lane + 324u] = unit1;
+    if (lane == 0u) {
+      atomicStore(&missing, 0u);
+    }
+    workgroupBarrier();
+    var total = vec3<f32>();
+    let head = cells[(seat * 5u + 0u % 5u) % 2u * 324u + 0u / 5u * 10u + (seat * 5u + 0u % 5u) / 2u];
+    let pivot = head.y + head.z;
+    let at0 = (subgroup * 32u + member) % 32u + 0u;
+    let cell0 = cells[(seat * 5u + at0 % 5u) % 2u * 324u + at0 / 5u * 10u + (seat * 5u + at0 % 5u) / 2u];
+    let at1 = (subgroup * 32u + member) % 32u + 32u;
+    let cell1 = cells[(seat * 5u + at1 % 5u) % 2u * 324u + at1 / 5u * 10u + (seat * 5u + at1 % 5u) / 2u];
+    let at2 = (subgroup * 32u + member) % 32u + 64u;
+    let cell2 = cells[(seat * 5u + at2 % 5u) % 2u * 324u + at2 / 5u * 10u + (seat * 5u + at2 % 5u) / 2u];
+    let at3 = (subgroup * 32u + member) % 32u + 96u;
+    let cell3 = cells[(seat * 5u + at3 % 5u) % 2u * 324u + at3 / 5u * 10u + (seat * 5u + at3 % 5u) / 2u];
+    let at4 = (subgroup * 32u + member) % 32u + 128u;
+    let cell4 = cells[(seat * 5u + at4 % 5u) % 2u * 324u + at4 / 5u * 10u + (seat * 5u + at4 % 5u) / 2u];
+    total = add_cell(total, cell0, pivot);
+    total = add_cell(total, cell1, pivot);
+    total = add_cell(total, cell2, pivot);
+    total = add_cell(total, cell3, pivot);
+    total = add_cell(total, cell4, pivot);
+    total += subgroupShuffleXor(total, 1u);
+    total += subgroupShuffleXor(total, 2u);
+    total += subgroupShuffleXor(total, 4u);
+    total += subgroupShuffleXor(total, 8u);
+    total += subgroupShuffleXor(total, 16u);
+
+    let own = partial_of(total, pivot);
+    if ((subgroup * 32u + member) % 32u == 0u && slot < 4u) {
+      atomicStore(&board[words + slice], word(own.y));
+      atomicStore(&board[words + 16u + slice], word(own.z));
+      atomicStore(&board[words + 32u + slice], word(own.w));
+    }
+    if (slice == ownSlice) {
+      S[i0] = s0;
+      S[i1] = s1;
+      S[i2] = s2;
+      S[i3] = s3;
+      S[i4] = s4;
+      S[i5] = s5;
+      S[i6] = s6;
+      S[i7] = s7;
+    }
+    let slice0 = min((subgroup * 32u + member) % 32u + 0u, 15u);
+    var toldPivot0 = atomicLoad(&board[words + 0u + slice0]);
+    var toldRest0 = atomicLoad(&board[words + 16u + slice0]);
+    var toldSquares0 = atomicLoad(&board[words + 32u + slice0]);
+    // Who has waited in vain once takes what is not there yet.
+    let patience = select(0u, params.patience, turn == 0u);
+    for (var tries = 0u; tries < patience; tries++) {
+      if (toldPivot0 != 0u && toldRest0 != 0u && toldSquares0 != 0u) {
+        break;
+      }
+      if (toldPivot0 == 0u) {
+        toldPivot0 = atomicLoad(&board[words + 0u + slice0]);
+      }
+      if (toldRest0 == 0u) {
+        toldRest0 = atomicLoad(&board[words + 16u + slice0]);
+      }
+      if (toldSquares0 == 0u) {
+        toldSquares0 = atomicLoad(&board[words + 32u + slice0]);
+      }
+    }
+    if (!(toldPivot0 != 0u && toldRest0 != 0u && toldSquares0 != 0u)) {
+      atomicMax(&missing, slice0 + 1u);
+    }
+    total = vec3<f32>();
+    let told0 = vec4<f32>(2560.0, bitcast<f32>(toldPivot0), bitcast<f32>(toldRest0), bitcast<f32>(toldSquares0));
+    total = add_cell(total, select(vec4<f32>(), told0, (subgroup * 32u + member) % 32u < 16u), pivot);
+    total += subgroupShuffleXor(total, 1u);
+    total += subgroupShuffleXor(total, 2u);
+    total += subgroupShuffleXor(total, 4u);
+    total += subgroupShuffleXor(total, 8u);
+    total += subgroupShuffleXor(total, 16u);
+
+    if ((subgroup * 32u + member) % 32u == 0u && slot < 4u) {
+      let rest = total.y * params.inverse;
+      constants[slot] = vec4<f32>(pivot, rest, inverseSqrt(fma(max(fma(-total.y, rest, total.z), 0.0), params.inverse, params.epsilon)), 0.0);
+    }
+    let absent = workgroupUniformLoad(&missing);
+    if (absent == 0u && slice == ownSlice) {
+      var before = 0u;
+      if (lane == 0u) {
+        before = atomicAdd(&board[params.readersOf + slabOfAll], 1u);
+      }
+      let gammaWord0 = gammas[lane % 10u * 1u + 0u];
+      let gamma0 = gammaWord0;
+      let betaWord0 = betas[lane % 10u * 1u + 0u];
+      let beta0 = betaWord0;
+  let g0 = constants[(lane % 10u * 2u + 0u) / 5u];
+  let g1 = constants[(lane % 10u * 2u + 1u) / 5u];
+  let mean0 = vec4<f32>(g0.x, g0.x, g1.x, g1.x);
+  let scale0 = gamma0 * vec4<f32>(g0.z, g0.z, g1.z, g1.z);
+  let offset0 = fma(vec4<f32>(-g0.y, -g0.y, -g1.y, -g1.y), scale0, beta0);
+
+      if (full) {
+        Y[i0] = pack(silu(fma(part0(s0) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i1] = pack(silu(fma(part0(s1) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i2] = pack(silu(fma(part0(s2) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i3] = pack(silu(fma(part0(s3) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i4] = pack(silu(fma(part0(s4) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i5] = pack(silu(fma(part0(s5) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i6] = pack(silu(fma(part0(s6) - mean0, scale0, offset0)));
+      }
+      if (full) {
+        Y[i7] = pack(silu(fma(part0(s7) - mean0, scale0, offset0)));
+      }
+      if (lane == 0u) {
+        readers = before;
+      }
+      break;
+    }
+    slice = select(absent - 1u, ownSlice, absent == 0u);
+  }
+  if (workgroupUniformLoad(&readers) == 15u) {
+    for (var i = lane; i < 192u; i += 320u) {
+      atomicStore(&board[slabOfAll * 192u + i], 0u);
+    }
+    if (lane == 0u) {
+      atomicStore(&board[params.readersOf + slabOfAll], 0u);
+    }
+  }
+}
