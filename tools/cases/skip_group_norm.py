@@ -334,6 +334,26 @@ def twins():
     return cases
 
 
+def absorbed():
+    """X too small to change S, which is one constant: the variance is zero and Y is act(beta). A compiler that takes (x + c) - (y + c) for x - y finds moments of X
+    instead, as one did in float32 where skip is (N, C) or there is a bias."""
+    cases = []
+    stream = {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
+    cooperative = {**stream, "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
+                   "PATIENCE": 2}
+    for plan, last, tunables in (("resident", 1, {"PROFILE": "gpu"}), ("resident", 0, {"PROFILE": "gpu"}), ("stream", 1, stream), ("stream", 0, stream),
+                                 ("cooperative", 1, cooperative), ("cpu", 1, {"PROFILE": "cpu"})):
+        for t, (constant, step) in ((F32, (1048576, 0.0001)), (F16, (1024, 0.0009765625))):
+            shape = image(2, (9, 8), 40, last)
+            for skip, bias in (("nc", False), ("nc", True), ("full", True)):
+                tag = f"{plan}_{'nhwc' if last else 'nchw'}_{'f16' if t == F16 else 'f32'}_{skip}{'_bias' if bias else ''}"
+                made = case(f"absorbed_{tag}", shape, 4, t=t, last=last, bias=bias, s=False, skip=skip, x=grid(17, 255, step), k=const(constant), tunables=tunables)
+                if bias:
+                    made["inputs"]["bias"] = tensor(t, [40], const(constant))
+                cases.append(made)
+    return cases
+
+
 def told():
     """Workgroups that tell each other their moments, a plan of GPUs, at sizes that a software adapter can afford. It runs few workgroups at once, so most take
     moments that did not come."""
@@ -443,7 +463,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + told() + twins() + spellings() + empty() + refused()}
+    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + absorbed() + told() + twins() + spellings() + empty() + refused()}
 
 
 def full_tests():
