@@ -81,9 +81,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let seat = min(slot, 3u);
   let words = slabOfAll * 192u + seat * 48u;
   let firstRow = batch * params.rows * 80u + column0;
-  // The own slice, then those that are missing, then the own one again. Each turn ends one that was missing, so there are always enough.
+  // The own slice, then those that are missing, then the own one again. A slice can seem to be missing once more after its turn: nothing orders the
+  // words that one lane tells before those that another lane looks for. So there are far more turns than slices.
   var slice = ownSlice;
-  for (var turn = 0u; turn < 18u; turn++) {
+  for (var turn = 0u; turn < 128u; turn++) {
     let place = slice * 32u + lane / 10u;
     let base = firstRow + place * 80u;
     let tail = full;

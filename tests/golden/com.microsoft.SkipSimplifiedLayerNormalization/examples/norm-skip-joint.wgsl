@@ -54,8 +54,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var s00 = vec4<f32>();
   var slice = group.x;
   var square_sum = 0.0;
-  // A turn for each slice that could be missing, and one to come back to the own slice.
-  for (var turn = 0u; turn <= 32u; turn++) {
+  // A turn for each slice that could be missing, and one to come back to the own slice. A slice can seem to be missing once more after its turn:
+  // nothing orders the word that one lane stores before those that another lane loads. So there are far more turns than slices.
+  for (var turn = 0u; turn < 256u; turn++) {
     let first = slice * 1024u + lane;
     let i0 = first + 0u;
     let x0 = x[start + i0];
