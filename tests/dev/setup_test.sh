@@ -111,7 +111,8 @@ test_terminated_half_way_cleans_up_at_once() {
   local signal rc pid
   for signal in TERM HUP; do
     write_fakes
-    FAKE_SLEEP=60 "$DEV" shell -c 'echo never' 2>/dev/null &
+    # A shell cannot trap what was ignored when it began, such as HUP under nohup.
+    FAKE_SLEEP=60 env --default-signal=TERM,HUP "$DEV" shell -c 'echo never' 2>/dev/null &
     pid=$! rc=0
     eventually 10 tmp_exists || fail "set-up did not start"
     kill -"$signal" "$pid"
