@@ -14,6 +14,8 @@
 namespace wgk::bench {
 namespace {
 
+constexpr std::uint32_t kLineWords = 32;  // of a memory line of 128 bytes
+
 struct Number {
   std::string_view name;
   double value;
@@ -166,13 +168,12 @@ Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumSh
 }
 
 Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape) {
-  constexpr double line_words = 32;  // 128 bytes
   return one_pass("rows", k_rows_text,
                   {{"reads", static_cast<double>(reads)},
                    {"writes", static_cast<double>(writes)},
                    {"words", static_cast<double>(shape.words)},
                    {"lanes", static_cast<double>(shape.lanes)},
-                   {"line", line_words}},
+                   {"line", static_cast<double>(kLineWords)}},
                   stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
 }
 
@@ -181,9 +182,8 @@ Result<std::shared_ptr<const Plan>> exchange_plan(int reads, int writes,
   std::vector<PlanTensor> tensors = stream_tensors(reads, writes, shape.bytes());
   std::vector<Use> uses;
   for (std::size_t i = 0; i < tensors.size(); ++i) uses.push_back({i, tensors[i].is_output});
-  constexpr std::uint32_t line_words = 32;
   const std::uint32_t stride =
-      (shape.slices + line_words - 1) / line_words * line_words + line_words;
+      (shape.slices + kLineWords - 1) / kLineWords * kLineWords + kLineWords;
   auto pass = make_pass("exchange", k_exchange_text,
                         {{"reads", static_cast<double>(reads)},
                          {"writes", static_cast<double>(writes)},

@@ -206,16 +206,22 @@ TEST(Run, AFloorByRowsMovesEachWord) {
   }
 }
 
+// Of the device; 0: it has none, or several.
+std::uint32_t one_subgroup_size() {
+  const DeviceCaps& caps = device()->device->caps();
+  const bool one =
+      caps.has_feature("subgroups") && caps.subgroup_min_size == caps.subgroup_max_size;
+  return one ? static_cast<std::uint32_t>(*caps.subgroup_min_size) : 0;
+}
+
 // Whoever shares a row writes the same sum, and nothing is left on the board: two runs agree.
 TEST(Run, AFloorWithAnExchangeWritesOneSumInEachRow) {
   if (device() == nullptr) return;
-  const DeviceCaps& caps = device()->device->caps();
-  if (!caps.has_feature("subgroups") || caps.subgroup_min_size != caps.subgroup_max_size)
-    GTEST_SKIP() << "no subgroups of one size";
+  const std::uint32_t subgroup = one_subgroup_size();
+  if (subgroup == 0) GTEST_SKIP() << "no subgroups of one size";
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
   // One workgroup a row where others may not run at once.
-  const auto subgroup = static_cast<std::uint32_t>(*caps.subgroup_min_size);
   const ExchangeShape shape{
       .rows = 3, .slices = 1, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
   const auto words = words_after(**timer, *exchange_plan(1, 2, shape));
@@ -233,12 +239,10 @@ TEST(Run, AFloorWithAnExchangeWritesOneSumInEachRow) {
 // What the kernel writes must wait for the sum: the last of its writes holds it.
 TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
   if (device() == nullptr) return;
-  const DeviceCaps& caps = device()->device->caps();
-  if (!caps.has_feature("subgroups") || caps.subgroup_min_size != caps.subgroup_max_size)
-    GTEST_SKIP() << "no subgroups of one size";
+  const std::uint32_t subgroup = one_subgroup_size();
+  if (subgroup == 0) GTEST_SKIP() << "no subgroups of one size";
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  const auto subgroup = static_cast<std::uint32_t>(*caps.subgroup_min_size);
   const SumShape shape{.groups = 3, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
   const auto tensors = words_after(**timer, *sums_plan(1, 2, shape));
   ASSERT_EQ(tensors.size(), 3U);

@@ -230,8 +230,7 @@ Status Bound::add_clear(std::size_t scratch) {
 Status Bound::make_groups() {
   const Plan& plan = prepared_->plan();
   for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
-    const PlanScratch& scratch = plan.scratch[i];
-    if (!scratch.allocated || !scratch.zero_init || stays_zero(plan, scratch)) continue;
+    if (!cleared_each_run(plan, plan.scratch[i])) continue;
     if (auto status = add_clear(i); !status) return status;
   }
   for (std::size_t p = 0; p < plan.passes.size(); ++p) {

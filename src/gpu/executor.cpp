@@ -36,10 +36,13 @@ bool stays_zero(const Plan& plan, const PlanScratch& scratch) {
   return scratch.kept_zero && std::ranges::none_of(plan.passes, &PlanPass::submit_after);
 }
 
+bool cleared_each_run(const Plan& plan, const PlanScratch& scratch) {
+  return scratch.allocated && scratch.zero_init && !stays_zero(plan, scratch);
+}
+
 bool needs_clear(const Plan& plan) {
-  return std::ranges::any_of(plan.scratch, [&](const PlanScratch& scratch) {
-    return scratch.allocated && scratch.zero_init && !stays_zero(plan, scratch);
-  });
+  return std::ranges::any_of(
+      plan.scratch, [&](const PlanScratch& scratch) { return cleared_each_run(plan, scratch); });
 }
 
 std::string label_of(const Plan& plan, const PlanPass& pass) {
@@ -115,8 +118,7 @@ Result<std::vector<BufferRef>> Prepared::make_scratch(std::vector<BufferRef> giv
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     buffers[i] = std::move(buffer->buffer);
     // What an earlier owner left is not for this kernel. It is queued before anybody can record.
-    const bool every_run = scratch.zero_init && !stays_zero(*plan_, scratch);
-    if (!buffer->dirty || every_run) continue;
+    if (!buffer->dirty || cleared_each_run(*plan_, scratch)) continue;
     if (auto status = clear(context_, {buffers[i], 0, buffers[i]->size()}); !status)
       return std::unexpected(std::move(status.error()));
   }

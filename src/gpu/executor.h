@@ -29,8 +29,10 @@ std::uint64_t uniform_bytes(const Plan& plan, const WGPULimits& limits);
 // says so, and a run is one submission. Of a split one the first part may have run alone.
 bool stays_zero(const Plan& plan, const PlanScratch& scratch);
 
-// Whether the plan has scratch that is set to zero at every run: then it also needs the pipeline of
-// clear_pass().
+// Whether the scratch is set to zero at every run.
+bool cleared_each_run(const Plan& plan, const PlanScratch& scratch);
+
+// Whether the plan has such scratch: then it also needs the pipeline of clear_pass().
 bool needs_clear(const Plan& plan);
 
 // "<opId>.<variant>.<instance id>", and the name that the package gave the pass, if it did. The
