@@ -14,6 +14,7 @@ CARDS = ("split_", "fused_")    # what the variants of the card begin with
 def compiled_section(machine):
     """The best of torch.compile and Triton, case by case."""
     ours, peers, rows, eager = ours_by_case(machine.safe, PACKAGE), peer_entries(machine, PACKAGE), [], []
+    floors, reading_back = floor_entries(machine.safe, PACKAGE), floor_entries(machine.safe, PACKAGE, of=reads_back)
     for case in [goal["case"] for goal in GOALS if goal["machine"] == machine.name and goal["package"] == PACKAGE] + sorted(ours, key=size_order):
         entry = ours.get(case, {}).get("cold")
         theirs = {name: peer for name, peer in peers.get((case, "cold"), {}).items() if timed(peer)}
@@ -24,7 +25,7 @@ def compiled_section(machine):
         wanted = COMPILED[entry["bytes"] <= SMALL]
         seconds, peer = entry["seconds"]["median"], best["seconds"]["median"]
         goal = {"us": peer / wanted * 1e6}
-        floor, back = floor_entries(machine.safe, PACKAGE).get(case), floor_entries(machine.safe, PACKAGE, of=reads_back).get(case)
+        floor, back = floors.get(case), reading_back.get(case)
         if "PyTorch eager" in theirs:
             eager.append(theirs["PyTorch eager"]["seconds"]["median"] / seconds)
         rows.append((case, f"| {case} | {entry['bytes'] / 1e6:.1f} | {figure(entry)} | {name}, {figure(best)} | {peer / seconds:.2f} | {wanted} | {microseconds(peer / wanted)} | "

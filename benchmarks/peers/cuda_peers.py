@@ -4,6 +4,7 @@ times its cases, alone on the device."""
 
 import fcntl
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -129,17 +130,10 @@ def measure_in_turn(cases, operator_of, lock, seconds, results, write):
 def shares(cases, jobs):
     """Lists of cases, the largest first in each."""
     def size(case):
-        return -max(_count(spec["shape"]) for spec in case.specs.values())
+        return -max(math.prod(spec["shape"]) for spec in case.specs.values())
 
     ordered = sorted(cases, key=size)
     return [ordered[i::jobs] for i in range(jobs) if ordered[i::jobs]]
-
-
-def _count(shape):
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 def measure_side_by_side(folders, cases, jobs, seconds, results, write, describe, device_figures):

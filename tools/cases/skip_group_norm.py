@@ -15,6 +15,10 @@ Y_LARGE = {F32: {"abs": 5e-5, "rel": 5e-5}, F16: {"abs": 4e-3, "rel": 2e-3}}
 # The oracle's S has the one rounding in it already; half a unit in the last place is left for float16, so any other rounding shows.
 S_TOLERANCE = {F32: {"abs": 1e-6, "rel": 2e-7}, F16: {"abs": 3e-8, "rel": 4.8829e-4}}
 
+# Workgroups share groups at sizes that a software adapter can afford.
+SHARED_GROUPS = {"TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
+                 "PATIENCE": 2}
+
 OPTIONS = {
     "width": [1, 2, 3, 4, 5, 8, 10, 20, 40],       # channels per group
     "groups": [1, 2, 3, 8, 32],
@@ -317,8 +321,7 @@ def twins():
     written by --large."""
     cases = []
     resident, stream = {"PROFILE": "gpu"}, {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
-    cooperative = {**stream, "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
-            "PATIENCE": 2}
+    cooperative = {**stream, **SHARED_GROUPS}
     for plan, t, shape, last, tunables in (("resident", F16, [2, 9, 8, 80], 1, {**resident, "RESIDENT_LANES": 60, "RESIDENT_MIN_LANES": 32}),
                                            ("resident", F32, [1, 16, 12, 10], 0, resident), ("stream", F32, [2, 33, 31, 80], 1, stream),
                                            ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0}),
@@ -339,8 +342,7 @@ def absorbed():
     instead, as one did in float32 where skip is (N, C) or there is a bias."""
     cases = []
     stream = {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
-    cooperative = {**stream, "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
-                   "PATIENCE": 2}
+    cooperative = {**stream, **SHARED_GROUPS}
     for plan, last, tunables in (("resident", 1, {"PROFILE": "gpu"}), ("resident", 0, {"PROFILE": "gpu"}), ("stream", 1, stream), ("stream", 0, stream),
                                  ("cooperative", 1, cooperative), ("cpu", 1, {"PROFILE": "cpu"})):
         for t, (constant, step) in ((F32, (1048576, 0.0001)), (F16, (1024, 0.0009765625))):
@@ -358,8 +360,7 @@ def told():
     """Workgroups that tell each other their moments, a plan of GPUs, at sizes that a software adapter can afford. It runs few workgroups at once, so most take
     moments that did not come."""
     cases = []
-    plan = {"PROFILE": "gpu", "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
-                   "PATIENCE": 2}
+    plan = {"PROFILE": "gpu", **SHARED_GROUPS}
 
     def add(name, shape, groups, tunables=None, **more):
         cases.append(case(f"cooperative_{name}", shape, groups, seed=92000 + 10 * len(cases), tunables={**plan, **(tunables or {})}, **more))
