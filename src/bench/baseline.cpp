@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/try.h"
+
 namespace wgk::bench {
 namespace {
 
@@ -26,6 +28,54 @@ const Measurement* find(const Report& report, const Measurement& wanted) {
   return found;
 }
 
+CaseNames names_of(const Report& report) {
+  CaseNames names;
+  for (const Measurement& m : report.measurements) names.emplace_back(m.package, m.name);
+  return names;
+}
+
+Report with_names(Report report, const std::vector<std::string>& names) {
+  std::erase_if(report.measurements,
+                [&](const Measurement& m) { return !std::ranges::contains(names, m.full_name()); });
+  return report;
+}
+
+std::vector<std::string> names_of(const std::vector<Compared>& list) {
+  std::vector<std::string> names;
+  for (const Compared& one : list) names.push_back(one.name);
+  return names;
+}
+
+// Adds what `more` says of other cases.
+void append(CheckResult& result, CheckResult more) {
+  result.within.append_range(std::move(more.within));
+  result.slower.append_range(std::move(more.slower));
+  result.failed.append_range(std::move(more.failed));
+  result.missing.append_range(std::move(more.missing));
+  result.unsteady.append_range(std::move(more.unsteady));
+}
+
+Result<CheckResult> check_rounds(Report baseline, const MeasureCases& measure, double tolerance) {
+  CheckResult result;
+  std::vector<Report> repeats;
+  for (int round = 1;; ++round) {
+    WGK_ASSIGN(Report report, measure(names_of(baseline)));
+    repeats.push_back(std::move(report));
+    CheckResult now = check_against(baseline, repeats, tolerance);
+    if (round == 1) result.unknown = std::move(now.unknown);
+    std::vector<std::string> open = names_of(now.slower);
+    open.append_range(now.unsteady);
+    if (open.empty() || round == kCheckRounds) {
+      append(result, std::move(now));
+      return result;
+    }
+    now.slower.clear();
+    now.unsteady.clear();
+    append(result, std::move(now));
+    baseline = with_names(std::move(baseline), open);
+  }
+}
+
 }  // namespace
 
 double copied_bytes(const Measurement& measurement, const Context& context) {
@@ -38,7 +88,7 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
                           double tolerance) {
   CheckResult result;
   for (const Measurement& old : baseline.measurements) {
-    SlowDown candidate{.name = old.full_name(), .ratios = {}};
+    Compared candidate{.name = old.full_name(), .ratios = {}};
     const double before = copied_bytes(old, baseline.context);
     bool beyond = before > 0, steady = true;
     std::string error;
@@ -61,8 +111,7 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
     } else if (beyond && !steady) {
       result.unsteady.push_back(candidate.name);
     } else {
-      ++result.compared;
-      if (beyond) result.slower.push_back(std::move(candidate));
+      (beyond ? result.slower : result.within).push_back(std::move(candidate));
     }
   }
   if (!repeats.empty()) {
@@ -73,19 +122,19 @@ CheckResult check_against(const Report& baseline, const std::vector<Report>& rep
   return result;
 }
 
-CheckResult confirmed(CheckResult first, CheckResult again) {
-  first.compared -= first.slower.size();
-  first.compared += again.compared;
-  first.slower = std::move(again.slower);
-  first.failed.append_range(std::move(again.failed));
-  first.missing.append_range(std::move(again.missing));
-  first.unsteady.append_range(std::move(again.unsteady));
-  return first;
+Result<CheckResult> check_in_rounds(const Report& baseline, const MeasureCases& measure,
+                                    double tolerance) {
+  WGK_ASSIGN(CheckResult result, check_rounds(baseline, measure, tolerance));
+  if (result.slower.empty()) return result;
+  const Report slower = with_names(baseline, names_of(std::exchange(result.slower, {})));
+  WGK_ASSIGN(CheckResult again, check_rounds(slower, measure, tolerance));
+  append(result, std::move(again));
+  return result;
 }
 
 std::string to_text(const CheckResult& result) {
   std::string text;
-  for (const SlowDown& slow : result.slower) {
+  for (const Compared& slow : result.slower) {
     text += "slower: " + slow.name + "  ";
     for (const double ratio : slow.ratios) text += std::format(" {:.2f}", ratio);
     text += " times the baseline\n";
@@ -98,7 +147,7 @@ std::string to_text(const CheckResult& result) {
   list("unsteady clocks, undecided", result.unsteady);
   list("not in the baseline", result.unknown);
   return text + std::format("{} cases compared, {} slower, {} not timed, {} missing, {} unsteady\n",
-                            result.compared, result.slower.size(), result.failed.size(),
+                            result.compared(), result.slower.size(), result.failed.size(),
                             result.missing.size(), result.unsteady.size());
 }
 
@@ -106,14 +155,18 @@ Json to_json(const CheckResult& result) {
   const auto names = [](const std::vector<std::string>& list) {
     return Json::Array(list.begin(), list.end());
   };
-  Json::Array slower;
-  for (const SlowDown& slow : result.slower) {
-    slower.push_back(Json::object(
-        {{"name", slow.name}, {"ratios", Json::Array(slow.ratios.begin(), slow.ratios.end())}}));
-  }
+  const auto ratios = [](const std::vector<Compared>& list) {
+    Json::Array array;
+    for (const Compared& one : list) {
+      array.push_back(Json::object(
+          {{"name", one.name}, {"ratios", Json::Array(one.ratios.begin(), one.ratios.end())}}));
+    }
+    return array;
+  };
   return Json::object({{"passes", result.passes()},
-                       {"compared", static_cast<std::int64_t>(result.compared)},
-                       {"slower", std::move(slower)},
+                       {"compared", static_cast<std::int64_t>(result.compared())},
+                       {"slower", ratios(result.slower)},
+                       {"within", ratios(result.within)},
                        {"not_timed", names(result.failed)},
                        {"missing", names(result.missing)},
                        {"unsteady", names(result.unsteady)},

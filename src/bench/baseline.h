@@ -3,10 +3,13 @@
 // baseline per device kind.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/report.h"
+#include "wgk/error.h"
 
 namespace wgk::bench {
 
@@ -16,19 +19,20 @@ namespace wgk::bench {
 // disturbs least.
 double copied_bytes(const Measurement& measurement, const Context& context);
 
-struct SlowDown {
+struct Compared {
   std::string name;            // full name of the measurement
   std::vector<double> ratios;  // cost now over cost in the baseline, one per repeat
 };
 
 struct CheckResult {
-  std::size_t compared = 0;
-  std::vector<SlowDown> slower;       // every repeat beyond the tolerance
+  std::vector<Compared> within;       // a repeat within the tolerance
+  std::vector<Compared> slower;       // every repeat beyond it
   std::vector<std::string> failed;    // not timed now, with the reason
   std::vector<std::string> missing;   // in the baseline, not measured now
   std::vector<std::string> unknown;   // measured now, not in the baseline
   std::vector<std::string> unsteady;  // undecided: as slower, but not all with steady clocks
 
+  std::size_t compared() const { return within.size() + slower.size(); }
   bool passes() const { return slower.empty() && failed.empty() && missing.empty(); }
 };
 
@@ -39,8 +43,17 @@ struct CheckResult {
 CheckResult check_against(const Report& baseline, const std::vector<Report>& repeats,
                           double tolerance = 0.10);
 
-// The result when what looked slower was measured once more, with the result `again`.
-CheckResult confirmed(CheckResult first, CheckResult again);
+// Operator ids and cases.
+using CaseNames = std::vector<std::pair<std::string, std::string>>;
+using MeasureCases = std::function<Result<Report>(const CaseNames&)>;
+
+// The same with up to `kCheckRounds` rounds of measurements of its own. A repeat within the
+// tolerance decides for its case, so each round is only of the cases that all rounds before call
+// slower. What all rounds call slower is measured in as many rounds once more, which decide: a
+// busy minute can hit all rounds of one case.
+inline constexpr int kCheckRounds = 3;
+Result<CheckResult> check_in_rounds(const Report& baseline, const MeasureCases& measure,
+                                    double tolerance = 0.10);
 
 // "N cases compared, ..." after a line for each case that is not well.
 std::string to_text(const CheckResult& result);

@@ -47,7 +47,8 @@ class Runner {
       : context_(context), timer_(timer), options_(options), report_(report), progress_(progress) {}
 
   // Errors of the device come back; everything else becomes a measurement with an error.
-  Status run_case(const package::BenchCase& bench, const Subject& subject, const Subject* against);
+  Status run_case(const package::BenchCase& bench, const Result<Workload>& workload,
+                  const Subject& subject, const Subject* against);
 
  private:
   struct Entry {
@@ -250,9 +251,8 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
   return {};
 }
 
-Status Runner::run_case(const package::BenchCase& bench, const Subject& subject,
-                        const Subject* against) {
-  auto workload = Workload::make(*subject.package, bench);
+Status Runner::run_case(const package::BenchCase& bench, const Result<Workload>& workload,
+                        const Subject& subject, const Subject* against) {
   if (!workload) {
     add({.package = subject.package->manifest.op_id(),
          .name = bench.name,
@@ -364,9 +364,19 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
   report.context.dependent_dispatch_seconds = speed.dependent_dispatch_seconds;
   report.context.clock_held = speed.clock_held;
   Runner runner(context, *timer, complete, report, progress);
+  std::vector<const package::BenchCase*> cases;
   for (const package::BenchCase& bench : subject.benches) {
-    if (!selected(bench, subject.package->manifest.op_id(), complete)) continue;
-    WGK_TRY(runner.run_case(bench, subject, against));
+    if (selected(bench, subject.package->manifest.op_id(), complete)) cases.push_back(&bench);
+  }
+  const bool ahead = complete.ahead.value_or(timer->device_clock() &&
+                                             !context.device->adapter().software && !complete.host);
+  std::optional<WorkloadAhead> next;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Result<Workload> workload =
+        next ? next->take() : Workload::make(*subject.package, *cases[i]);
+    next.reset();
+    if (ahead && i + 1 < cases.size()) next.emplace(*subject.package, *cases[i + 1]);
+    WGK_TRY(runner.run_case(*cases[i], workload, subject, against));
     if (case_done) case_done(report);
   }
   return report;

@@ -36,8 +36,10 @@ struct RunOptions {
   bool floors =
       false;  // beside each case a kernel that only streams as many bytes, interleaved with it
   bool sum_floors = false;  // and kernels that also sum up what a workgroup reads before they write
-  bool copies = false;   // copy between the samples of each case, for figures relative to its speed
-  bool host = false;     // also what a call costs the host
+  bool copies = false;  // copy between the samples of each case, for figures relative to its speed
+  bool host = false;    // also what a call costs the host
+  std::optional<bool> ahead;  // make each case's data while the case before is timed; else where
+                              // neither the device nor what is timed is of the host
   bool compare = false;  // interleave the contenders of a case and report the ratios to the first
   std::optional<gpu::Context> trusted;  // a second device, in trusted mode: each contender on it
                                         // too, interleaved

@@ -134,6 +134,47 @@ TEST(Run, TimesACaseBesideItsFloor) {
   EXPECT_GT(report->context.copy_bytes_per_second, 0);
 }
 
+// Also where one cannot be made: the case is a measurement with an error, the next one is timed.
+TEST(Run, DataThatIsMadeAheadIsThatOfItsCase) {
+  if (device() == nullptr) return;
+  Subject subject = row_norm();
+  const auto add = [&](const std::string& name, auto change) {
+    subject.benches.push_back(subject.benches.front());
+    subject.benches.back().name = name;
+    change(subject.benches.back().inputs);
+  };
+  add("impossible", [](auto& inputs) {
+    inputs.front().second.data = package::CsrBlockMask{.num_layout = 1, .max_blocks = 1};
+  });
+  add("wider", [](auto& inputs) {
+    for (auto& [port, tensor] : inputs) tensor.shape.back() = 128;
+  });
+  RunOptions options = quick();
+  options.ahead = true;
+  const auto report = run(*device(), subject, nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->measurements.size(), 3U);
+  EXPECT_EQ(report->measurements[0].error, "");
+  EXPECT_TRUE(report->measurements[1].error.starts_with("package/cases"))
+      << report->measurements[1].error;
+  EXPECT_EQ(report->measurements[2].error, "");
+  EXPECT_EQ(report->measurements[2].name, "wider");
+  EXPECT_EQ(report->measurements[2].bytes, 4 * 16 * 128 * 4);
+  EXPECT_LE(report->measurements[2].largest_error, 1);
+}
+
+// Nobody may want it after all.
+TEST(Workload, MadeAheadMayBeLeftAlone) {
+  const Subject subject = row_norm();
+  {
+    const WorkloadAhead unused(*subject.package, subject.benches.front());
+  }
+  WorkloadAhead used(*subject.package, subject.benches.front());
+  const auto workload = used.take();
+  ASSERT_TRUE(workload.has_value()) << workload.error().to_string();
+  EXPECT_EQ(workload->bench().name, "small");
+}
+
 // Sets of buffers in turns share the scratch that the kernel must leave zero.
 TEST(Run, RefusesAKernelThatLeavesValuesInKeptScratch) {
   if (device() == nullptr) return;
@@ -418,7 +459,7 @@ TEST(Run, APlantedSlowDownIsFound) {
     repeats.push_back(*report);
   }
   const CheckResult result = check_against(*baseline, repeats);
-  EXPECT_EQ(result.compared, 1U);
+  EXPECT_EQ(result.compared(), 1U);
   ASSERT_EQ(result.slower.size(), 1U);
   EXPECT_GT(result.slower[0].ratios[0], 1.1);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <format>
+#include <utility>
 
 #include "base/try.h"
 #include "gpu/transfer.h"
@@ -247,21 +248,25 @@ Result<verify::Arrays> Workload::ask_oracle(const package::Package& package,
   return arrays;
 }
 
+Status Workload::prepare_check(const package::Package& package, std::size_t most_elements) const {
+  const std::string op_id = package.manifest.op_id();
+  if (answer_ != nullptr || reference::find_oracle(op_id) == nullptr) return {};
+  Answer answer;
+  if (const reference::Sampler sampler = reference::find_sampler(op_id)) {
+    std::vector<std::pair<std::string, Shape>> shapes;
+    for (const auto& [port, array] : call_.inputs) shapes.emplace_back(port, array.shape);
+    answer.sample = sampler(shapes, most_elements);
+  }
+  WGK_ASSIGN(answer.wanted, ask_oracle(package, answer.sample));
+  answer_ = std::make_shared<const Answer>(std::move(answer));
+  return {};
+}
+
 Result<std::optional<double>> Workload::check(const package::Package& package,
                                               const gpu::Bound& bound,
                                               std::size_t most_elements) const {
-  const std::string op_id = package.manifest.op_id();
-  if (reference::find_oracle(op_id) == nullptr) return std::nullopt;
-  if (answer_ == nullptr) {
-    Answer answer;
-    if (const reference::Sampler sampler = reference::find_sampler(op_id)) {
-      std::vector<std::pair<std::string, Shape>> shapes;
-      for (const auto& [port, array] : call_.inputs) shapes.emplace_back(port, array.shape);
-      answer.sample = sampler(shapes, most_elements);
-    }
-    WGK_ASSIGN(answer.wanted, ask_oracle(package, answer.sample));
-    answer_ = std::make_shared<const Answer>(std::move(answer));
-  }
+  WGK_TRY(prepare_check(package, most_elements));
+  if (answer_ == nullptr) return std::nullopt;
   WGK_TRY(bound.submit());
   WGK_ASSIGN(verify::Arrays got, read_outputs(bound));
   WGK_TRY(gpu::check_kept_zero(bound));
@@ -285,6 +290,35 @@ Result<std::optional<double>> Workload::check(const package::Package& package,
     largest = std::max(largest, difference.multiple);
   }
   return largest;
+}
+
+WorkloadAhead::WorkloadAhead(const package::Package& package, const package::BenchCase& bench)
+    : package_(package), bench_(bench) {
+  pthread_t thread{};
+  // Without a thread take() makes it.
+  if (pthread_create(&thread, nullptr, run, this) == 0) thread_ = thread;
+}
+
+void* WorkloadAhead::run(void* self) {
+  static_cast<WorkloadAhead*>(self)->make();
+  return nullptr;
+}
+
+void WorkloadAhead::make() {
+  made_ = Workload::make(package_, bench_);
+  // The check meets the same error, and says of what.
+  if (*made_) static_cast<void>((*made_)->prepare_check(package_));
+}
+
+void WorkloadAhead::wait() {
+  if (thread_) pthread_join(*thread_, nullptr);
+  thread_.reset();
+}
+
+Result<Workload> WorkloadAhead::take() {
+  wait();
+  if (!made_) make();
+  return *std::exchange(made_, std::nullopt);
 }
 
 }  // namespace wgk::bench

@@ -3,6 +3,8 @@
 // of buffers as a timing takes.
 #pragma once
 
+#include <pthread.h>
+
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,9 +64,14 @@ class Workload {
   // `most_elements` a part. The largest error in multiples of the tolerance; nothing when there is
   // no oracle. Error "bench/wrong" when it is above 1.
   Result<std::optional<double>> check(const package::Package& package, const gpu::Bound& bound,
-                                      std::size_t most_elements = std::size_t{1} << 20) const;
+                                      std::size_t most_elements = kMostElements) const;
+  // Asks the oracle what check() will want to know.
+  Status prepare_check(const package::Package& package,
+                       std::size_t most_elements = kMostElements) const;
 
  private:
+  static constexpr std::size_t kMostElements = std::size_t{1} << 20;
+
   Workload() = default;
   // What the oracle says of the sample; of the whole call without one.
   Result<verify::Arrays> ask_oracle(const package::Package& package,
@@ -85,6 +92,30 @@ class Workload {
   // first check.
   struct Answer;
   mutable std::shared_ptr<const Answer> answer_;
+};
+
+// The data of a case and what its oracle says, made by a thread while the device times the case
+// before: large ones take seconds, in which a device would lower its clocks.
+class WorkloadAhead {
+ public:
+  // Both must outlive the result.
+  WorkloadAhead(const package::Package& package, const package::BenchCase& bench);
+  WorkloadAhead(const WorkloadAhead&) = delete;
+  WorkloadAhead& operator=(const WorkloadAhead&) = delete;
+  ~WorkloadAhead() { wait(); }
+
+  // Once.
+  Result<Workload> take();
+
+ private:
+  static void* run(void* self);
+  void make();
+  void wait();
+
+  const package::Package& package_;
+  const package::BenchCase& bench_;
+  std::optional<Result<Workload>> made_;
+  std::optional<pthread_t> thread_;
 };
 
 }  // namespace wgk::bench

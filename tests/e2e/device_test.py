@@ -263,6 +263,7 @@ class Bench(ProgramTest):
         self.assertIn("1 cases compared", checks[0].out)
         result = self.wgk("bench", self.package, "--check", "base", "--json", *self.SHORT).json()
         self.assertEqual(result["compared"] + len(result["unsteady"]), 1)
+        self.assertEqual(len(result["within"]) + len(result["slower"]), result["compared"])
         self.assertEqual((result["missing"], result["unknown"]), ([], []))
         # The planted slow-down; the baseline says how cores are to be treated.
         made = json.loads(baseline.read_text())
@@ -278,6 +279,7 @@ class Bench(ProgramTest):
         self.assertIn("slower: test.e2e.Double/some/plain/cold", check.out)
         self.assertIn("the cores are kept awake, as they were for the baseline", check.err)
         self.assertEqual(check.out.count("slower:"), 1)
+        self.assertIn("round 6: 1 cases", check.err)  # three rounds, and three once more
         self.assert_fails(self.wgk("bench", self.package, "--check", "base", "--tags", "slow"), INVALID, "none of these cases")
 
     def test_wrong_choices(self):
