@@ -383,6 +383,8 @@ def told():
             add(f"{bad}_stays_{tag}", [2, 12, 13, 40], 4, t=t, x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot)
     add("far_mean_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), tolerance=Y_LARGE[F32])
     add("outlier_first_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), x_more={"poke": [[0, 3000], [10, -3000]]}, tolerance=Y_LARGE[F32])
+    # A cell far from the 4095 others: squares from its mean would be wrong by parts in ten thousand.
+    add("outlying_cell_f32", [1, 16, 16, 64], 1, {"COOPERATIVE_VALUES": 4}, silu=0, x_more={"poke": [[i, 1e6] for i in range(4)]})
     return cases
 
 
