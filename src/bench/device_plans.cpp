@@ -138,6 +138,10 @@ Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uin
 Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, const TwoSteps& steps,
                                                std::uint64_t bytes, const StreamShape& shape) {
   std::vector<PlanTensor> tensors = stream_tensors(reads, writes, bytes);
+  if (std::ranges::contains(steps.first.writes, tensors.size())) {
+    tensors.push_back(words("kept", bytes, true));
+    tensors.back().is_input = true;
+  }
   const std::size_t word = tensors.size();
   tensors.push_back(words("word", 16, true));
   tensors.back().is_input = true;

@@ -23,7 +23,7 @@ struct StreamShape {
 Result<std::shared_ptr<const Plan>> streams_plan(int reads, int writes, std::uint64_t bytes,
                                                  const StreamShape& shape = {});
 // What a dispatch of two reads and writes: buffers counted from the first that is read to the last
-// that is written.
+// that is written; one behind them belongs to neither and takes values from one to the other.
 struct StepStreams {
   std::vector<std::size_t> reads, writes;
 };

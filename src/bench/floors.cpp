@@ -82,6 +82,24 @@ std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const
   return shapes;
 }
 
+// Whether a buffer of the plan's own, as large as a stream, takes what passes before the last one
+// know to the last one.
+bool keeps_apart(const Plan& plan, const Streams& streams) {
+  const auto binds = [&](const PlanPass& pass, std::size_t slot) {
+    return std::ranges::any_of(pass.bindings, [&](const PlanBinding& binding) {
+      return binding.resource == PlanBinding::Resource::kScratch && binding.slot == slot;
+    });
+  };
+  for (std::size_t i = 0; i < plan.scratch.size(); ++i) {
+    if (plan.scratch[i].byte_length == streams.bytes && binds(plan.passes.back(), i) &&
+        std::ranges::any_of(plan.passes.begin(), std::prev(plan.passes.end()),
+                            [&](const PlanPass& pass) { return binds(pass, i); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string streams_label(const StepStreams& streams) {
   std::string label = streams.reads.empty() ? "" : std::format("{}r", streams.reads.size());
   if (!streams.writes.empty()) label += std::format("{}w", streams.writes.size());
@@ -174,6 +192,10 @@ std::vector<TwoSteps> two_steps(const Plan& plan, const Streams& streams) {
     }
   }
   all.second = again.second;
+  if (keeps_apart(plan, streams)) {
+    kept.first.writes.push_back(reads + writes);
+    kept.second.reads.push_back(reads + writes);
+  }
   std::vector<TwoSteps> forms;
   if (again.first.reads.empty()) return {all};
   forms.push_back(again);

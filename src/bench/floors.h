@@ -36,7 +36,8 @@ Streams streams_of(const Plan& plan, double least_bytes);
 
 // The tried ways in which two dispatches move the streams of a plan of several, of which the last
 // one needs a result of those before it: what these read is read again; or kept where they write
-// it, if they do; or all is read at first, so that it is near when it is needed.
+// it, in an output or in a buffer of the plan's own (a stream behind the others), if they do; or
+// all is read at first, so that it is near when it is needed.
 std::vector<TwoSteps> two_steps(const Plan& plan, const Streams& streams);
 
 struct Floor {

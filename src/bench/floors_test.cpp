@@ -75,6 +75,34 @@ TEST(Floors, NothingIsKeptWhereTheFirstDispatchWritesNothing) {
   expect(forms[0], {{{0, 1, 2}, {}}, {{0, 1, 2}, {3, 4}}});
 }
 
+// A sum that the call does not return may be kept in a buffer of the plan's own.
+TEST(Floors, WhatIsKeptApartIsWrittenAndReadBack) {
+  Plan plan;
+  for (const char* port : {"x", "skip", "y"}) {
+    plan.tensors.push_back(tensor(port, plan.tensors.size() > 1));
+  }
+  plan.passes = {pass({0, 1}), pass({2})};  // each binds the first scratch
+  plan.scratch = {{.id = "moments", .byte_length = 512, .buffer_size = 512}};
+  auto forms = two_steps(plan, streams_of(plan, 3 * 4096));
+  ASSERT_EQ(forms.size(), 1U);
+  expect(forms[0], {{{0, 1}, {}}, {{}, {2}}});
+
+  plan.scratch = {{.id = "sums", .byte_length = 4096, .buffer_size = 4096}};
+  forms = two_steps(plan, streams_of(plan, 3 * 4096));
+  ASSERT_EQ(forms.size(), 2U);
+  expect(forms[1], {{{0, 1}, {3}}, {{3}, {2}}});
+  DeviceCaps caps;
+  caps.is_fallback_adapter = true;
+  const auto floors = floors_of(plan, streams_of(plan, 3 * 4096), caps, {.streams = true});
+  ASSERT_TRUE(floors) << floors.error().to_string();
+  EXPECT_TRUE(floors->at(1).label.starts_with("floor 2r1w + 1r1w in two dispatches"));
+  const Plan& kept = *floors->at(1).plan;
+  ASSERT_EQ(kept.tensors.size(), 5U);  // with the buffer between and the word
+  EXPECT_EQ(kept.tensors[3].byte_length, 4096U);
+  EXPECT_EQ(kept.passes[0].bindings[2].slot, 3U);
+  EXPECT_EQ(kept.passes[1].bindings[0].slot, 3U);
+}
+
 // A merge of partial results reads no input: the second dispatch only writes.
 TEST(Floors, TheSecondDispatchMayReadNothing) {
   const Plan plan = row_norm({0, 1, 2}, {3, 4});
