@@ -9,6 +9,7 @@ import re
 
 MAX_RETRIES = 3      # of a timing during which the clocks fell: max_retries in src/bench/timer.h
 SAMPLES = 30         # that a figure is to have
+EMPTY = "empty dispatch"
 GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
 CASES = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
@@ -63,7 +64,7 @@ def ours_by_case(reports, package):
     found = collections.OrderedDict()
     for report in sorted(reports, key=lambda r: (not any("host_seconds" in e for e in r["benchmarks"]), r["context"]["date"]), reverse=True):
         for entry in report["benchmarks"]:
-            if entry["package"] != package or is_floor(entry["variant"]) or trusted(entry["variant"]):
+            if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"] == EMPTY or trusted(entry["variant"]):
                 continue
             entry["gap"] = report["context"]["dependent_dispatch_seconds"]
             places = found.setdefault(entry["case"], {})

@@ -21,7 +21,7 @@ import sys
 
 import derived_goals
 import ratio_plot
-from figures import (Machine, beside_fastest, by_date, figure, floor_cell, floor_entries, floor_ratios, geometric_mean, goal_state, GOALS, is_floor, microseconds, moves_more,
+from figures import (EMPTY, Machine, beside_fastest, by_date, figure, floor_cell, floor_entries, floor_ratios, geometric_mean, goal_state, GOALS, is_floor, microseconds, moves_more,
                      ours_by_case, reads_back, peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, untimed_cases)
 
 
@@ -379,6 +379,27 @@ def comparisons_section(machine):
         yield ""
 
 
+def empty_section(machine):
+    """Small cases beside a dispatch that does nothing, timed between their samples (`wgk bench --empty`): ours, and the fastest of the floors."""
+    rows = {}
+    for report in by_date(machine.safe):
+        times = {(e["case"], e["variant"], e["cold"]): e for e in report["benchmarks"] if timed(e)}
+        found = collections.defaultdict(list)
+        for c in report.get("comparisons", []):
+            if c["b"] == EMPTY and not trusted(c["a"]):
+                found[c["name"], c.get("cold", True), is_floor(c["a"])].append(c)
+        for (case, cold, floor), pairs in found.items():
+            best = min(pairs, key=lambda c: c["ratio"]["median"]) if floor else pairs[0]
+            ours, empty = (times[case, best[side], cold] for side in "ab")
+            name = f"the fastest of {len(pairs)} floors: {best['a']}" if floor else best["a"]
+            rows[case, cold, floor] = (f"| {case} | {'cold' if cold else 'hot'} | {name} | {figure(ours)} | {figure(empty)} | {best['ratio']['median']:.2f} | {best['ratio']['p10']:.2f} - "
+                                       f"{best['ratio']['p90']:.2f} |")
+    if rows:
+        yield "### Beside an empty dispatch\n"
+        yield "A dispatch of one workgroup that does nothing, timed between the samples of each kernel; ratios sample by sample.\n"
+        yield "| case | data | kernel | us | empty dispatch, us | ratio | 10-90 % |\n|" + " --- |" * 7
+        yield from (rows[key] for key in sorted(rows, key=lambda key: (size_order(key[0]), not key[1], key[2])))
+        yield ""
 
 
 def goals_section(machine):
@@ -431,6 +452,7 @@ def machine_section(machine, with_picture):
     yield from steps_section(machine)
     yield from trusted_section(machine)
     yield from comparisons_section(machine)
+    yield from empty_section(machine)
 
 
 def host_section(report):

@@ -115,6 +115,11 @@ std::vector<StreamShape> stream_shapes(const DeviceCaps& caps, std::uint64_t byt
     const auto lanes =
         static_cast<std::uint32_t>(std::clamp(caps.subgroup_min_size.value_or(8), 4, 64));
     shapes = {{lanes, 512}, {lanes, 64}, {}};
+    // What a workgroup of these takes alone can be shared by two or more.
+    for (const std::uint32_t items : {32U, 16U}) {
+      if (bytes / 16 <= std::uint64_t{128} * lanes && bytes / 16 > std::uint64_t{items} * lanes)
+        shapes.push_back({lanes, items});
+    }
   } else {
     shapes.emplace_back();
     const double lanes = caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256);

@@ -46,6 +46,26 @@ void expect(const TwoSteps& steps, const TwoSteps& wanted) {
   EXPECT_EQ(steps.second.writes, wanted.second.writes);
 }
 
+// One workgroup with a long loop is best for many of them, not for what it could take alone.
+TEST(Floors, ShortStreamsAreSharedOnSoftwareAdapters) {
+  DeviceCaps caps;
+  caps.is_fallback_adapter = true;
+  caps.subgroup_min_size = caps.subgroup_max_size = 8;
+  const auto labels = [&](std::uint64_t bytes) {
+    Plan plan = row_norm({0, 1, 2, 3, 4}, {});
+    plan.passes.pop_back();
+    for (PlanTensor& one : plan.tensors) one.byte_length = one.buffer_size = bytes;
+    const auto floors =
+        floors_of(plan, streams_of(plan, 5 * static_cast<double>(bytes)), caps, {.streams = true});
+    std::string text;
+    for (const Floor& floor : *floors) text += floor.label.substr(10) + ";";
+    return text;
+  };
+  EXPECT_EQ(labels(16 * 8 * 256), ", 8 lanes x 512;, 8 lanes x 64;;");
+  EXPECT_EQ(labels(16 * 8 * 64), ", 8 lanes x 512;, 8 lanes x 64;;, 8 lanes x 32;, 8 lanes x 16;");
+  EXPECT_EQ(labels(16 * 8 * 32), ", 8 lanes x 512;, 8 lanes x 64;;, 8 lanes x 16;");
+}
+
 TEST(Floors, StreamsAreTheLargeTensors) {
   Plan plan = row_norm({0, 1, 4}, {0, 1, 2, 3, 4});
   plan.tensors.push_back({.port = "scale", .byte_length = 4, .buffer_size = 4, .is_input = true});
@@ -119,7 +139,7 @@ TEST(Floors, LabelsSayWhatIsMovedAndHow) {
   const auto floors =
       floors_of(plan, streams_of(plan, 5 * 4096), caps, {.streams = true, .sums = false});
   ASSERT_TRUE(floors) << floors.error().to_string();
-  ASSERT_EQ(floors->size(), 9U);
+  ASSERT_EQ(floors->size(), 12U);
   EXPECT_EQ(floors->at(0).label, "floor 2r + 3r2w in two dispatches, 8 lanes x 512");
   EXPECT_EQ(floors->at(1).label, "floor 2r1w + 2r1w in two dispatches, 8 lanes x 512");
   EXPECT_EQ(floors->at(8).label, "floor 3r + 3r2w in two dispatches");

@@ -57,6 +57,9 @@ struct Measurement {
   std::string full_name() const;  // "<package>/<case>/<variant>/cold"
 };
 
+// Stands in place of a variant: a dispatch of one workgroup that does nothing.
+inline constexpr std::string_view kEmptyDispatch = "empty dispatch";
+
 // Two measurements interleaved A/B/A/B.
 struct Comparison {
   std::string package, name, a, b;  // op id, case, the two

@@ -84,7 +84,7 @@ std::string roofline(const Report& report) {
 std::string ratios(const Report& report, bool cold, bool floors) {
   std::vector<Comparison> sorted;
   std::ranges::copy_if(report.comparisons, std::back_inserter(sorted), [&](const Comparison& c) {
-    return c.cold == cold && c.b.starts_with("floor ") == floors;
+    return c.cold == cold && c.b != kEmptyDispatch && c.b.starts_with("floor ") == floors;
   });
   if (sorted.empty()) return {};
   std::ranges::sort(sorted, {}, [](const Comparison& c) { return c.ratio.median; });

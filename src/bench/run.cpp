@@ -137,7 +137,8 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
   return entry;
 }
 
-// The floors of a case, each with calls to time; some on the buffers of `calls`.
+// What a case is compared with, each with calls to time: its floors, some of them on the buffers of
+// `calls`, and an empty dispatch.
 Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rotation& calls,
                                                   bool cold) const {
   const Plan& plan = entry.prepared->plan();
@@ -158,6 +159,16 @@ Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rota
                   .tags = entry.measurement.tags};
     m.dispatches = floor.plan->passes.size();
     m.bytes = floor.bytes;
+    result.push_back({std::move(m), std::move(rotation)});
+  }
+  if (options_.empty) {
+    WGK_ASSIGN(const auto empty, empty_plan());
+    WGK_ASSIGN(Rotation rotation, timer_.rotation_of(empty, 0));
+    Measurement m{.package = entry.measurement.package,
+                  .name = entry.measurement.name,
+                  .variant = std::string(kEmptyDispatch),
+                  .tags = entry.measurement.tags,
+                  .dispatches = 1};
     result.push_back({std::move(m), std::move(rotation)});
   }
   return result;
@@ -246,6 +257,7 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
     };
     if (options_.compare && i > 0 && i < own) compare(0);
     for (std::size_t floor = own; i < own && floor < timed.size(); ++floor) compare(floor);
+    if (options_.empty && i >= own && i + 1 < timed.size()) compare(timed.size() - 1);
   }
   for (Timed& one : timed) add(std::move(one.measurement));
   return {};

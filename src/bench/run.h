@@ -36,6 +36,7 @@ struct RunOptions {
   bool floors =
       false;  // beside each case a kernel that only streams as many bytes, interleaved with it
   bool sum_floors = false;  // and kernels that also sum up what a workgroup reads before they write
+  bool empty = false;       // and an empty dispatch: what small cases cannot go below
   bool copies = false;  // copy between the samples of each case, for figures relative to its speed
   bool host = false;    // also what a call costs the host
   std::optional<bool> ahead;  // make each case's data while the case before is timed; else where

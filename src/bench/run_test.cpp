@@ -88,6 +88,27 @@ TEST(Run, DataThatIsMadeAheadIsThatOfItsCase) {
   EXPECT_LE(report->measurements[2].largest_error, 1);
 }
 
+TEST(Run, AnEmptyDispatchStandsBesideACaseAndEachOfItsFloors) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.floors = true;
+  options.empty = true;
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_GE(report->measurements.size(), 3U);
+  const Measurement& empty = report->measurements.back();
+  EXPECT_EQ(empty.variant, kEmptyDispatch);
+  EXPECT_GT(empty.seconds.median, 0);
+  std::size_t with_empty = 0;
+  for (const Comparison& c : report->comparisons) {
+    if (c.b != kEmptyDispatch) continue;
+    EXPECT_EQ(c.a, report->measurements[with_empty++].variant);
+    EXPECT_GT(c.ratio.median, 0);
+  }
+  EXPECT_EQ(with_empty, report->measurements.size() - 1);
+  EXPECT_EQ(report->comparisons.size(), 2 * with_empty - 1);
+}
+
 // Sets of buffers in turns share the scratch that the kernel must leave zero.
 TEST(Run, RefusesAKernelThatLeavesValuesInKeptScratch) {
   if (device() == nullptr) return;

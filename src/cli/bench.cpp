@@ -326,6 +326,8 @@ void add_bench(CLI::App& app, Session& session) {
   command->add_flag("--sum-floor", flags->options.sum_floors,
                     "And kernels that also sum up what a workgroup reads before they write, in as "
                     "many workgroups as the case's own");
+  command->add_flag("--empty", flags->options.empty,
+                    "Beside each case, and each of its floors, an empty dispatch");
   command->add_flag("--host", flags->options.host,
                     "Also what a call costs the host: planning, pipelines, commands, transfers");
   command->add_flag("--host-clock", flags->options.timer.host_clock,
