@@ -2,6 +2,7 @@
 #include "cli/request_flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "base/suggest.h"
@@ -50,12 +51,28 @@ Status add_values(std::string_view option, const std::vector<std::string>& texts
   return {};
 }
 
+// Of a text that can be no file but could be dtype:dims.
+Status check_dtype(std::string_view name, std::string_view dims) {
+  const bool word =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  if (!word || dims.find_first_not_of("0123456789, ") != std::string_view::npos) return {};
+  std::string known;
+  for (const std::string_view one : dtype_names())
+    known += (known.empty() ? "" : ", ") + std::string(one);
+  return failure(kUsageError,
+                 "--input: '" + std::string(name) + "' is no element type; they are " + known,
+                 suggestion(name, dtype_names()));
+}
+
 // "float16:2,8": a tensor without elements; "float16:" has rank 0.
 Result<std::optional<verify::Array>> read_description(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const std::optional<DType> dtype =
-      colon == std::string::npos ? std::nullopt : dtype_from_name(text.substr(0, colon));
-  if (!dtype) return std::optional<verify::Array>();
+  if (colon == std::string::npos) return std::optional<verify::Array>();
+  const std::optional<DType> dtype = dtype_from_name(text.substr(0, colon));
+  if (!dtype) {
+    WGK_TRY(check_dtype(text.substr(0, colon), std::string_view(text).substr(colon + 1)));
+    return std::optional<verify::Array>();
+  }
   verify::Array array{*dtype, {}, {}};
   for (std::string_view rest = std::string_view(text).substr(colon + 1); !rest.empty();) {
     const std::string_view part = rest.substr(0, rest.find(','));

@@ -152,6 +152,14 @@ class Plan(ProgramTest):
         self.assertIn("variant\tplain\n", done.out)
         self.assertIn("pass_0\tdouble.wgsl.jinja\t16 x 1 x 1\tx y\n", done.out)
 
+    def test_unknown_dtype(self):
+        done = self.wgk("plan", self.package, "--input", "x=float64:2,3", "--caps", "default")
+        self.assert_fails(done, USAGE, "usage/arguments", "'float64' is no element type", "float32, float16, int8")
+        done = self.wgk("plan", self.package, "--input", "x=flaot32:2,3", "--caps", "default")
+        self.assert_fails(done, USAGE, "did you mean 'float32'?")
+        done = self.wgk("plan", self.package, "--input", "x=model.bin:2", "--caps", "default")
+        self.assert_fails(done, INVALID, "io/format", "neither a .npy file")
+
     def test_unknown_case(self):
         done = self.wgk("plan", self.package, "--case", "smal", "--caps", "default")
         self.assert_fails(done, INVALID, "request/unknown", "'smal'", "did you mean 'small'?")
