@@ -21,8 +21,9 @@ namespace {
 
 constexpr double kMemoryBytes = 8e9;  // of one rotation
 constexpr double kPlacesBytes = 2e9;  // of one contender's hot buffers
-// Mesa maps memory for each bind group and crashes when the process may not map more.
-constexpr std::size_t kManySets = 4096;
+// Mesa maps memory for each bind group and crashes when the process may not map more, which is
+// 65530 times by default on Linux.
+constexpr std::size_t kManySets = 2048, kMostSets = 49152;
 
 // What is timed on one case: a plan with its place in the report.
 struct Contender {
@@ -196,6 +197,10 @@ Status Runner::bind(const Workload& workload, std::span<const Entry> entries, bo
   for (const Entry& entry : entries) {
     if (entry.prepared) entry.prepared->context().memory->trim();
   }
+  // With one floor at least.
+  const std::size_t most = context_.device->caps().is_fallback_adapter
+                               ? kMostSets / (timed.size() + 1)
+                               : std::numeric_limits<std::size_t>::max();
   std::size_t places = 1;
   if (!cold && timed.size() > 1) {
     places = std::numeric_limits<std::size_t>::max();
@@ -209,7 +214,9 @@ Status Runner::bind(const Workload& workload, std::span<const Entry> entries, bo
     for (const Entry& entry : entries) {
       if (!entry.prepared) continue;
       const std::size_t sets =
-          cold ? cold_sets(entry.prepared->plan(), options_.cache_bytes, kMemoryBytes) : 1;
+          cold ? std::min(cold_sets(entry.prepared->plan(), options_.cache_bytes, kMemoryBytes),
+                          most)
+               : 1;
       WGK_ASSIGN(Rotation made, workload.bind(entry.prepared, sets));
       (to++)->rotation.append_range(std::move(made));
     }
