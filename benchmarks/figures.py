@@ -94,13 +94,13 @@ def by_date(reports):
     return sorted(reports, key=lambda report: report["context"]["date"])
 
 
-def floor_entries(reports, package, sums=False, of=lambda entry: True):
-    """case -> the fastest of its floor kernels, or of those that sum up, with cold buffers, of the newest report that has any; `of` can choose."""
+def floor_entries(reports, package, kind="streams", of=lambda entry: True):
+    """case -> the fastest of its floor kernels of a kind, with cold buffers, of the newest report that has any; `of` can choose."""
     found = {}
     for report in by_date(reports):
         here = collections.defaultdict(list)
         for entry in report["benchmarks"]:
-            if entry["package"] == package and is_floor(entry["variant"]) and has_sums(entry["variant"]) == sums and entry["cold"] and timed(entry) and of(entry):
+            if entry["package"] == package and floor_kind(entry["variant"]) == kind and entry["cold"] and timed(entry) and of(entry):
                 here[entry["case"]].append(entry)
         found |= {case: min(entries, key=lambda e: e["seconds"]["median"]) for case, entries in here.items()}
     return found
@@ -111,10 +111,9 @@ def trusted(name):
     return name.endswith("(trusted)")
 
 
-def beside_floors(report, sums):
-    """What was compared with a floor kernel, or with floors that sum up: cold buffers, our kernel in safe mode."""
-    return [c for c in report.get("comparisons", [])
-            if is_floor(c["b"]) and has_sums(c["b"]) == sums and not trusted(c["a"]) and c.get("cold", True)]
+def beside_floors(report, kind):
+    """What was compared with a floor kernel of a kind: cold buffers, our kernel in safe mode."""
+    return [c for c in report.get("comparisons", []) if floor_kind(c["b"]) == kind and not trusted(c["a"]) and c.get("cold", True)]
 
 
 def in_two(floor):
@@ -207,23 +206,23 @@ def is_floor(name):
     return name.startswith("floor")
 
 
-def has_sums(name):
-    """A floor that also sums up what each workgroup reads before it writes."""
-    return is_floor(name) and "with sums" in name
+def floor_kind(name):
+    """streams: only reads and writes; rows: also reads what belongs to each row, and goes by rows; sums: also sums up what each workgroup reads before it writes."""
+    return ("sums" if "with sums" in name else "rows" if "of a row" in name else "streams") if is_floor(name) else None
 
 
 def floor_ratios(machine):
     """(package, case) -> our time over that of its fastest floor kernel, sample by sample in one run."""
     packages = {entry["case"]: entry["package"] for report in machine.safe for entry in report["benchmarks"]}
-    return {(packages[case], case): c["ratio"]["median"] for case, (_, c, _) in beside_fastest(machine, False).items()}
+    return {(packages[case], case): c["ratio"]["median"] for case, (_, c, _) in beside_fastest(machine, "streams").items()}
 
 
-def beside_fastest(machine, sums):
+def beside_fastest(machine, kind):
     """case -> (report, comparison with its fastest floor, how many were tried), of the newest report that has any."""
     found = {}
     for report in by_date(machine.safe):
         here = collections.defaultdict(list)
-        for c in beside_floors(report, sums):
+        for c in beside_floors(report, kind):
             here[c["name"], c["a"]].append(c)
         first = {case: tried for (case, _), tried in reversed(here.items())}     # of several variants the one measured first
         found |= {case: (report, max(tried, key=lambda c: c["ratio"]["median"]), len(tried)) for case, tried in first.items()}

@@ -363,13 +363,13 @@ def trusted_section(machine):
 
 
 def comparisons_section(machine):
-    """Ours beside the fastest floor of each case, and beside the fastest of those that sum up."""
-    for sums in (False, True):
-        found = beside_fastest(machine, sums)
+    """Ours beside the fastest floor of each case, of each kind of floors."""
+    for kind, title, text in (("streams", "the floor", FLOORS), ("rows", "a floor that goes by rows", ROW_FLOORS), ("sums", "a floor that sums up", SUM_FLOORS)):
+        found = beside_fastest(machine, kind)
         if not found:
             continue
-        yield "### Beside a floor that sums up\n" if sums else "### Beside the floor\n"
-        yield SUM_FLOORS if sums else FLOORS
+        yield f"### Beside {title}\n"
+        yield text
         yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n|" + " --- |" * 7
         for report, c, tried in sorted(found.values(), key=lambda row: size_order(row[1]["name"])):
             floor, ours = (next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c[side] and e["cold"] and timed(e)), None) for side in "ba")
@@ -409,7 +409,7 @@ def goals_section(machine):
         package, case = goal["package"], goal["case"]
         entry = ours_by_case(machine.safe if goal["mode"] == "safe" else machine.trusted, package).get(case, {}).get("cold")
         entry = entry if entry and timed(entry) else None
-        floor, with_sum = floor_entries(machine.safe, package).get(case), floor_entries(machine.safe, package, sums=True).get(case)
+        floor, with_sum = floor_entries(machine.safe, package).get(case), floor_entries(machine.safe, package, "sums").get(case)
         of_floor = ratios.get((package, case))
         back = floor_entries(machine.safe, package, of=reads_back).get(case)
         state = goal_state(goal, entry, floor, with_sum, back, of_floor)
@@ -473,6 +473,11 @@ FLOORS = """`floor NrMw` is a kernel that only reads N and writes M tensors of t
 workgroups is shown. `NrMw + NrMw in two dispatches`: two such kernels of which the second waits for the first, for cases that take several dispatches; what the first
 one reads is read again, or kept where it is written, or all is read at first. "Moves more" (older files): one in two dispatches that read everything twice, which bounds
 nothing from below.
+"""
+
+ROW_FLOORS = """For rows that are no multiple of 16 bytes. These kernels stream the same bytes in a workgroup for each row, by vectors of 16 bytes on the tensor's grid (one in which two rows meet
+belongs to the first of them), or for each one or two rows that are whole 4-byte words, by words; and each workgroup also reads once what every row needs (gamma, bias), as a kernel must that takes
+a row at a time. They neither sum up nor bring gamma and bias to the columns of a row. The fastest of the tried shapes of workgroups is shown; all were timed between the samples of the case.
 """
 
 SUM_FLOORS = """A kernel that only streams does not wait for anything, a norm cannot write before it has the sum over its row. These kernels stream the same bytes in as many

@@ -172,13 +172,18 @@ Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumSh
 }
 
 Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape) {
+  std::vector<PlanTensor> tensors = stream_tensors(reads, writes, shape.bytes());
+  for (std::uint32_t i = 0; i < shape.shared; ++i)
+    tensors.push_back(words(std::format("s{}", i), shape.shared_bytes, false));
   return one_pass("rows", k_rows_text,
                   {{"reads", static_cast<double>(reads)},
                    {"writes", static_cast<double>(writes)},
-                   {"words", static_cast<double>(shape.words)},
-                   {"lanes", static_cast<double>(shape.lanes)},
-                   {"line", static_cast<double>(kLineWords)}},
-                  stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
+                   {"shared", static_cast<double>(shape.shared)},
+                   {"sharedBytes", static_cast<double>(shape.shared_bytes)},
+                   {"rowBytes", static_cast<double>(shape.row_bytes)},
+                   {"unit", static_cast<double>(shape.unit)},
+                   {"lanes", static_cast<double>(shape.lanes)}},
+                  std::move(tensors), {shape.groups, 1, 1});
 }
 
 Result<std::shared_ptr<const Plan>> exchange_plan(int reads, int writes,

@@ -43,11 +43,14 @@ struct SumShape {
   std::uint64_t bytes() const { return std::uint64_t{16} * groups * lanes * items; }
 };
 Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumShape& shape);
-// Reads and writes as streams_plan, in `groups` workgroups that take `words` words of four bytes
-// each, one after the other in memory: tensors whose rows no vector of 16 bytes divides.
+// Reads and writes as streams_plan, in `groups` workgroups that take `row_bytes` bytes each, one
+// after the other in memory, by `unit` bytes (4 or 16) at a time: tensors whose rows no vector of
+// 16 bytes divides. Each workgroup also reads `shared` more buffers of `shared_bytes` (a multiple
+// of 4).
 struct RowShape {
-  std::uint32_t groups = 1, words = 1, lanes = 1;
-  std::uint64_t bytes() const { return std::uint64_t{4} * groups * words; }
+  std::uint32_t groups = 1, row_bytes = 4, unit = 4, lanes = 1;
+  std::uint32_t shared = 0, shared_bytes = 0;
+  std::uint64_t bytes() const { return std::uint64_t{groups} * row_bytes; }
 };
 Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape);
 // Reads and writes as sums_plan, but in rows of `slices` workgroups, and the last write of a

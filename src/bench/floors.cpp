@@ -52,8 +52,21 @@ std::vector<ExchangeShape> exchange_shapes(const Plan& plan, const Streams& stre
   return shapes;
 }
 
-// Shapes of workgroups that take a case's tensors row by row, or by as many rows as are whole
-// words, where the rows are no multiple of 16 bytes: none where they are, or a workgroup could not.
+// The inputs that every row of a case needs: as long as a row.
+std::vector<std::size_t> inputs_of_rows(const Plan& plan, const Streams& streams) {
+  std::vector<std::size_t> found;
+  const std::vector<std::int64_t> row = {plan.tensors[streams.read.front()].shape.back()};
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[i];
+    if (tensor.is_input && tensor.shape == row && !std::ranges::contains(streams.read, i))
+      found.push_back(i);
+  }
+  return found;
+}
+
+// Shapes of workgroups that take a case's tensors row by row where the rows are no multiple of 16
+// bytes: by words, or as many rows as are whole words; and by vectors of 16 bytes. None where rows
+// are vectors, or a workgroup could not.
 std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
   std::vector<RowShape> shapes;
   const PlanTensor& tensor = plan.tensors[streams.read.empty() ? 0 : streams.read.front()];
@@ -65,19 +78,25 @@ std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const
   for (const std::int64_t size : tensor.shape) rows *= static_cast<std::uint64_t>(size);
   rows /= static_cast<std::uint64_t>(tensor.shape.back());
   if (rows == 0 || streams.bytes % rows != 0 || streams.bytes / rows % 16 == 0) return shapes;
-  const std::uint64_t together = streams.bytes / rows % 4 == 0 ? 1 : 2;
-  const std::uint64_t words = streams.bytes / rows * together / 4;
-  // Long rows, in workgroups of which enough run side by side.
-  if (rows % together != 0 || rows / together > 65535 || words < 256 || words > 16384)
-    return shapes;
   const double limit = caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256);
-  for (const std::uint64_t most : {256U, 512U, 1024U}) {
-    if (static_cast<double>(most) > limit) continue;
-    // Evenly spread, in whole subgroups.
-    const std::uint64_t items = (words + 31 + most - 1) / most;
-    const std::uint64_t lanes = ((words + 31 + items - 1) / items + 31) / 32 * 32;
-    shapes.push_back({static_cast<std::uint32_t>(rows / together),
-                      static_cast<std::uint32_t>(words), static_cast<std::uint32_t>(lanes)});
+  for (const std::uint64_t unit : {4U, 16U}) {
+    // Rows that begin in the middle of a word are taken in pairs by words, which share none then.
+    const std::uint64_t together = unit == 16 || streams.bytes / rows % 4 == 0 ? 1 : 2;
+    const std::uint64_t bytes = streams.bytes / rows * together;
+    const std::uint64_t units = (bytes + unit - 1) / unit, line = 128 / unit;
+    // Long rows, in workgroups of which enough run side by side.
+    if (rows % together != 0 || rows / together > 65535 || bytes < 1024 || bytes > 65536) continue;
+    for (const std::uint64_t most : {256U, 512U, 1024U}) {
+      if (static_cast<double>(most) > limit) continue;
+      // Evenly spread, in whole subgroups.
+      const std::uint64_t items = (units + line - 1 + most - 1) / most;
+      const std::uint64_t lanes = ((units + line - 1 + items - 1) / items + 31) / 32 * 32;
+      if (!shapes.empty() && shapes.back().unit == unit && shapes.back().lanes == lanes) continue;
+      shapes.push_back({.groups = static_cast<std::uint32_t>(rows / together),
+                        .row_bytes = static_cast<std::uint32_t>(bytes),
+                        .unit = static_cast<std::uint32_t>(unit),
+                        .lanes = static_cast<std::uint32_t>(lanes)});
+    }
   }
   return shapes;
 }
@@ -98,6 +117,14 @@ bool keeps_apart(const Plan& plan, const Streams& streams) {
     }
   }
   return false;
+}
+
+std::string row_label(const RowShape& shape) {
+  const std::string cut = shape.unit == 4 ? std::format("by {} words", shape.row_bytes / 4)
+                                          : std::format("by {} bytes in vectors", shape.row_bytes);
+  const std::string more =
+      shape.shared > 0 ? std::format(" with {} inputs of a row", shape.shared) : "";
+  return std::format("{}{}, {} lanes", cut, more, shape.lanes);
 }
 
 std::string streams_label(const StepStreams& streams) {
@@ -218,8 +245,11 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
     WGK_TRY(floor);
     const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1 &&
                      (*floor)->scratch.empty();
-    floors.push_back(
-        {"floor " + label, *std::move(floor), static_cast<double>(bytes) * (reads + writes), own});
+    floors.push_back({.label = "floor " + label,
+                      .plan = *std::move(floor),
+                      .bytes = static_cast<double>(bytes) * (reads + writes),
+                      .on_buffers_of_case = own,
+                      .slots = streams.slots()});
     return {};
   };
   const std::string once = std::format("{}r{}w", reads, writes);
@@ -238,9 +268,16 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
     }
   }
   if (kinds.streams) {
-    for (const RowShape& shape : row_shapes(plan, streams, caps)) {
-      WGK_TRY(add(std::format("{} by {} words, {} lanes", once, shape.words, shape.lanes),
-                  rows_plan(reads, writes, shape), shape.bytes()));
+    for (RowShape shape : row_shapes(plan, streams, caps)) {
+      WGK_TRY(add(once + " " + row_label(shape), rows_plan(reads, writes, shape), shape.bytes()));
+      // As any kernel must that takes a row at a time, also what belongs to each row.
+      const std::vector<std::size_t> inputs = inputs_of_rows(plan, streams);
+      if (inputs.empty()) continue;
+      shape.shared = static_cast<std::uint32_t>(inputs.size());
+      shape.shared_bytes =
+          static_cast<std::uint32_t>(plan.tensors[inputs.front()].buffer_size / 4 * 4);
+      WGK_TRY(add(once + " " + row_label(shape), rows_plan(reads, writes, shape), shape.bytes()));
+      floors.back().slots.append_range(inputs);
     }
   }
   if (!kinds.sums) return floors;

@@ -44,7 +44,8 @@ struct Floor {
   std::string label;  // begins with "floor "
   std::shared_ptr<const Plan> plan;
   double bytes = 0;                 // moved at least
-  bool on_buffers_of_case = false;  // its tensors are Streams::slots()
+  bool on_buffers_of_case = false;  // its tensors are those of the case in `slots`
+  std::vector<std::size_t> slots;
 };
 struct FloorKinds {
   bool streams = false;    // only read and write

@@ -192,7 +192,7 @@ TEST(Floors, OddRowsAreAlsoMovedRowByRow) {
     EXPECT_TRUE(floors);
     if (!floors) return found;
     for (const Floor& floor : *floors) {
-      if (floor.label.contains("words")) found.push_back(floor.label);
+      if (floor.label.contains(" by ")) found.push_back(floor.label);
       EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
     }
     return found;
@@ -200,11 +200,45 @@ TEST(Floors, OddRowsAreAlsoMovedRowByRow) {
   using Labels = std::vector<std::string>;
   EXPECT_EQ(labels({8, 4099}, 8ULL * 4099 * 4),
             (Labels{"floor 2r2w by 4099 words, 256 lanes", "floor 2r2w by 4099 words, 480 lanes",
-                    "floor 2r2w by 4099 words, 832 lanes"}));
+                    "floor 2r2w by 4099 words, 832 lanes",
+                    "floor 2r2w by 16396 bytes in vectors, 224 lanes",
+                    "floor 2r2w by 16396 bytes in vectors, 352 lanes",
+                    "floor 2r2w by 16396 bytes in vectors, 544 lanes"}));
   // Odd rows of float16 in pairs, which are whole words.
-  EXPECT_EQ(labels({8, 4099}, 8ULL * 4099 * 2).size(), 3U);
+  EXPECT_EQ(labels({8, 4099}, 8ULL * 4099 * 2).size(), 6U);
   EXPECT_EQ(labels({8, 4100}, 8ULL * 4100 * 4), Labels{});
   EXPECT_EQ(labels({8, 101}, 8ULL * 101 * 4), Labels{});
+}
+
+// What belongs to each row is read by each workgroup, from the case's own tensors.
+TEST(Floors, RowByRowAlsoWithTheInputsOfARow) {
+  Plan plan;
+  for (const char* port : {"x", "gamma", "skip", "bias", "y", "sum"}) {
+    plan.tensors.push_back(tensor(port, plan.tensors.size() > 3));
+    PlanTensor& made = plan.tensors.back();
+    const bool large = made.port != "gamma" && made.port != "bias";
+    made.shape = large ? std::vector<std::int64_t>{16, 4099} : std::vector<std::int64_t>{4099};
+    made.byte_length = (large ? 16ULL : 1ULL) * 4099 * 2;
+    made.buffer_size = (made.byte_length + 3) / 4 * 4;
+  }
+  plan.passes = {pass({0, 1, 2, 3, 4, 5})};
+  DeviceCaps caps;
+  caps.limits = {{"maxComputeInvocationsPerWorkgroup", 256}};
+  const auto floors =
+      floors_of(plan, streams_of(plan, 4.0 * 16 * 4099 * 2), caps, {.streams = true});
+  ASSERT_TRUE(floors) << floors.error().to_string();
+  std::vector<std::string> labels;
+  for (const Floor& floor : *floors) {
+    EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
+    if (!floor.label.contains("of a row")) continue;
+    labels.push_back(floor.label);
+    EXPECT_EQ(floor.slots, (Slots{0, 2, 4, 5, 1, 3}));
+    ASSERT_EQ(floor.plan->tensors.size(), 6U);
+    EXPECT_EQ(floor.plan->tensors[5].byte_length, 8200U);
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{
+                        "floor 2r2w by 4099 words with 2 inputs of a row, 256 lanes",
+                        "floor 2r2w by 8198 bytes in vectors with 2 inputs of a row, 192 lanes"}));
 }
 
 }  // namespace

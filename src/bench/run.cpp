@@ -152,7 +152,7 @@ Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rota
   for (const Floor& floor : kernels) {
     const double past = cold ? options_.cache_bytes : 0;
     WGK_ASSIGN(Rotation rotation, floor.on_buffers_of_case
-                                      ? timer_.rotation_on(floor.plan, calls, streams.slots())
+                                      ? timer_.rotation_on(floor.plan, calls, floor.slots)
                                       : timer_.rotation_of(floor.plan, past));
     Measurement m{.package = entry.measurement.package,
                   .name = entry.measurement.name,

@@ -164,19 +164,39 @@ std::vector<std::vector<std::uint32_t>> words_after(const Timer& timer,
   return words;
 }
 
-// Rows begin anywhere in a memory line, and lanes lie on its grid: each word moves all the same.
+// Rows begin anywhere in a memory line, and lanes lie on its grid: each word moves all the same,
+// and what belongs to each row is read by each workgroup.
 TEST(Run, AFloorByRowsMovesEachWord) {
   if (device() == nullptr) return;
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  for (const RowShape shape : {RowShape{.groups = 36, .words = 259, .lanes = 64},
-                               RowShape{.groups = 33, .words = 257, .lanes = 128}}) {
+  for (const RowShape shape :
+       {RowShape{.groups = 36, .row_bytes = 1036, .lanes = 64},
+        RowShape{.groups = 33, .row_bytes = 1028, .lanes = 128},
+        RowShape{.groups = 33, .row_bytes = 1028, .lanes = 64, .shared = 2, .shared_bytes = 516},
+        RowShape{.groups = 24, .row_bytes = 1030, .unit = 16, .lanes = 32},
+        RowShape{.groups = 24,
+                 .row_bytes = 1030,
+                 .unit = 16,
+                 .lanes = 32,
+                 .shared = 1,
+                 .shared_bytes = 1032}}) {
     const auto words = words_after(**timer, *rows_plan(1, 2, shape));
-    ASSERT_EQ(words.size(), 3U);
+    ASSERT_EQ(words.size(), 3U + shape.shared);
     ASSERT_EQ(words[0].size(), shape.bytes() / 4);
+    const std::size_t unit = shape.unit / 4, line = 32 / unit;
+    const std::size_t shared = shape.shared_bytes / shape.unit;
     for (std::size_t i = 0; i < words[0].size(); ++i) {
-      ASSERT_EQ(words[1][i], words[0][i]) << i;
-      ASSERT_EQ(words[2][i], words[0][i] + 1) << i;
+      const std::size_t row = i / unit * shape.unit / shape.row_bytes;
+      const std::size_t start = (row * shape.row_bytes + shape.unit - 1) / shape.unit;
+      const std::size_t place = i / unit - start + start % line;
+      std::uint32_t wanted = words[0][i];
+      for (std::size_t s = 0; s < shape.shared; ++s) {
+        if (place / shape.lanes * shape.lanes >= shared) continue;
+        wanted ^= words[3 + s][std::min(place, shared - 1) * unit + i % unit];
+      }
+      ASSERT_EQ(words[1][i], wanted) << i;
+      ASSERT_EQ(words[2][i], wanted + 1) << i;
     }
   }
 }

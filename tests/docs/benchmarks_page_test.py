@@ -47,7 +47,7 @@ class ColdAndHot(unittest.TestCase):
     def test_floors_are_those_of_cold_buffers(self):
         for made in self.MACHINES:
             self.assertEqual(figures.floor_entries(made.safe, PACKAGE)[CASE]["seconds"]["median"], 20 / 1e6)
-            self.assertEqual(figures.floor_entries(made.safe, PACKAGE, sums=True)[CASE]["seconds"]["median"], 25 / 1e6)
+            self.assertEqual(figures.floor_entries(made.safe, PACKAGE, "sums")[CASE]["seconds"]["median"], 25 / 1e6)
             self.assertEqual(figures.floor_ratios(made), {(PACKAGE, CASE): 2.0})
 
     def test_tables_of_floors_have_cold_ratios(self):
