@@ -167,6 +167,7 @@ def shapes():
     add("vae_128x128x32_f16", [1, 128, 128, 32], 8, t=F16, tolerance=Y_LARGE[F16])
     add("odd_large_plane_f32", [1, 2, 301, 303], 1, last=0, bias=True, tolerance=Y_LARGE[F32])
     add("odd_large_plane_f16", [1, 2, 301, 303], 1, t=F16, last=0, bias=True, tolerance=Y_LARGE[F16])
+    add("slabs_past_the_grid_f32", [1, 1, 2, 270336], 264, bias=True, tunables={"RESIDENT_BYTES": 0, "WORKGROUP_SIZE": 1, "FOLD": 1, "SLAB_COLUMNS": 1})
     # Were a lane to take in sixty thousand rows one after the other, these would be off by half a thousandth: all roundings go the same way.
     add("smooth_rows_f32", [1, 1, 2048, 1024], 1, last=0, skip="nc", s=False, silu=0, x={"kind": "axisIndex", "axis": 3, "step": 2.0**-9}, k=const(0),
         tunables={"PROFILE": "cpu", "STATS_WORKGROUPS": 1})
