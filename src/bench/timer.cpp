@@ -146,6 +146,8 @@ Result<double> Timer::time(const Rotation& rotation, std::uint32_t repetitions,
 
 Result<std::uint32_t> Timer::calibrate(const Rotation& rotation) const {
   const double target = options_.pass_seconds.value_or(software_ ? 20e-3 : 2e-3);
+  // Fresh buffers are cleared at their first use: that call says nothing of the others.
+  WGK_TRY(time(rotation, 1));
   std::uint32_t repetitions = 1;
   for (;;) {
     auto seconds = time(rotation, repetitions);
