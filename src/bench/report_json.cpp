@@ -110,6 +110,7 @@ Json measurement_json(const Measurement& m, const Context& context) {
                             {"tags", std::move(tags)},
                             {"cold", m.cold},
                             {"seconds", summary_json(m.seconds)},
+                            {"calls", m.calls},
                             {"dispatches", m.dispatches},
                             {"bytes", m.bytes},
                             {"flops", m.flops},
@@ -147,6 +148,7 @@ Measurement measurement_from(const Json& json) {
   }
   m.cold = flag(json, "cold");
   m.seconds = summary_from(json, "seconds");
+  m.calls = static_cast<std::size_t>(number_or_zero(json, "calls"));
   m.dispatches = static_cast<std::size_t>(number_or_zero(json, "dispatches"));
   m.bytes = number_or_zero(json, "bytes");
   m.flops = number_or_zero(json, "flops");

@@ -33,6 +33,7 @@ Report example() {
                     .tags = {"h200"},
                     .cold = true,
                     .seconds = summarize({10e-6, 11e-6, 12e-6}),
+                    .calls = 200,
                     .dispatches = 1,
                     .bytes = 22e6,
                     .flops = 11e6,

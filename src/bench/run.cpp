@@ -251,6 +251,7 @@ Status Runner::time_entries(const Workload& workload, std::span<const Entry> ent
     m.copy_bytes_per_second = copy_speed;
     m.cold = cold;
     m.seconds = summarize(timings[i].seconds);
+    m.calls = timings[i].repetitions;
     m.clock_retries = timings[i].clock.retries;
     m.clock_held = timings[i].clock.held;
     // Sets of buffers share the scratch of their plan; the next run counts on its zeros.
@@ -387,14 +388,12 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
   for (const package::BenchCase& bench : subject.benches) {
     if (selected(bench, subject.package->manifest.op_id(), complete)) cases.push_back(&bench);
   }
-  const bool ahead = complete.ahead.value_or(timer->device_clock() &&
-                                             !context.device->adapter().software && !complete.host);
-  std::optional<WorkloadAhead> next;
+  WorkloadsAhead ahead(*subject.package, cases);
+  const bool prepares = complete.ahead.value_or(
+      timer->device_clock() && !context.device->adapter().software && !complete.host);
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Result<Workload> workload =
-        next ? next->take() : Workload::make(*subject.package, *cases[i]);
-    next.reset();
-    if (ahead && i + 1 < cases.size()) next.emplace(*subject.package, *cases[i + 1]);
+    const Result<Workload> workload = ahead.take();
+    if (prepares) ahead.prepare();
     WGK_TRY(runner.run_case(*cases[i], workload, subject, against));
     if (case_done) case_done(report);
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/workload.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <format>
+#include <tuple>
 #include <utility>
 
 #include "base/try.h"
@@ -98,6 +101,18 @@ Result<verify::Arrays> read_outputs(const gpu::Bound& bound) {
   return arrays;
 }
 
+constexpr double kAheadBytes = 4e9;  // of host memory
+
+double input_bytes(const package::BenchCase& bench) {
+  double bytes = 0;
+  for (const auto& [port, tensor] : bench.inputs) {
+    double elements = 1;
+    for (const std::int64_t size : tensor.shape) elements *= static_cast<double>(size);
+    bytes += elements * static_cast<double>(host_bytes(tensor.dtype));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 struct Workload::Answer {
@@ -180,7 +195,7 @@ Status Workload::fill(const gpu::Context& context, const Plan& plan,
     const PlanTensor& tensor = plan.tensors[i];
     WGK_ASSIGN(const std::vector<std::byte> data, device_bytes(tensor));
     if (data.empty()) continue;
-    if (sets.size() < 3) {
+    if (sets.size() < 2) {
       for (const auto& set : sets) WGK_TRY(gpu::write(context, set[i], data));
       continue;
     }
@@ -319,6 +334,31 @@ Result<Workload> WorkloadAhead::take() {
   wait();
   if (!made_) make();
   return *std::exchange(made_, std::nullopt);
+}
+
+Result<Workload> WorkloadsAhead::take() {
+  if (made_.empty()) {
+    const package::BenchCase& next = *benches_.front();
+    benches_ = benches_.subspan(1);
+    return Workload::make(package_, next);
+  }
+  Result<Workload> workload = made_.front().second.take();
+  bytes_ -= made_.front().first;
+  made_.pop_front();
+  return workload;
+}
+
+void WorkloadsAhead::prepare() {
+  // Some cores are left to the driver.
+  const std::size_t most = std::clamp<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN) / 4, 1, 4);
+  while (!benches_.empty() && made_.size() < most) {
+    const double bytes = input_bytes(*benches_.front());
+    if (!made_.empty() && bytes_ + bytes > kAheadBytes) return;
+    made_.emplace_back(std::piecewise_construct, std::tuple(bytes),
+                       std::forward_as_tuple(package_, *benches_.front()));
+    bytes_ += bytes;
+    benches_ = benches_.subspan(1);
+  }
 }
 
 }  // namespace wgk::bench

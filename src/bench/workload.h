@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -94,8 +95,7 @@ class Workload {
   mutable std::shared_ptr<const Answer> answer_;
 };
 
-// The data of a case and what its oracle says, made by a thread while the device times the case
-// before: large ones take seconds, in which a device would lower its clocks.
+// The data of a case and what its oracle says, made by a thread.
 class WorkloadAhead {
  public:
   // Both must outlive the result.
@@ -116,6 +116,28 @@ class WorkloadAhead {
   const package::BenchCase& bench_;
   std::optional<Result<Workload>> made_;
   std::optional<pthread_t> thread_;
+};
+
+// Cases one after the other, the next ones made while the device times one: large ones take
+// seconds, in which a device would lower its clocks.
+class WorkloadsAhead {
+ public:
+  // All must outlive this.
+  WorkloadsAhead(const package::Package& package,
+                 std::span<const package::BenchCase* const> benches)
+      : package_(package), benches_(benches) {}
+
+  // The next one, made now if nobody has prepared it.
+  Result<Workload> take();
+  // Has threads make what comes next, as far as their number and the memory allow.
+  void prepare();
+  std::size_t prepared() const { return made_.size(); }
+
+ private:
+  const package::Package& package_;
+  std::span<const package::BenchCase* const> benches_;  // not taken or prepared yet
+  std::deque<std::pair<double, WorkloadAhead>> made_;   // with their bytes
+  double bytes_ = 0;
 };
 
 }  // namespace wgk::bench

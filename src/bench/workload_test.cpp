@@ -58,5 +58,25 @@ TEST(Workload, MadeAheadMayBeLeftAlone) {
   EXPECT_EQ(workload->bench().name, "small");
 }
 
+// Each in its place, whether a thread made it or not; and what nobody takes is let go.
+TEST(Workload, CasesComeInOrderThoughMadeAhead) {
+  Subject subject = row_norm();
+  for (int i = 1; i < 8; ++i) {
+    subject.benches.push_back(subject.benches.front());
+    subject.benches.back().name = std::to_string(i);
+  }
+  std::vector<const package::BenchCase*> cases;
+  for (const package::BenchCase& bench : subject.benches) cases.push_back(&bench);
+  WorkloadsAhead ahead(*subject.package, cases);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto workload = ahead.take();
+    ASSERT_TRUE(workload.has_value()) << workload.error().to_string();
+    EXPECT_EQ(workload->bench().name, subject.benches[i].name);
+    if (i != 0) ahead.prepare();
+    EXPECT_EQ(ahead.prepared() > 0, i != 0);
+    EXPECT_LE(ahead.prepared(), 4U);
+  }
+}
+
 }  // namespace
 }  // namespace wgk::bench
