@@ -35,7 +35,7 @@ class Machine:
 
     def __init__(self, name):
         self.name = name
-        self.safe, self.trusted, self.peers, self.turns, self.host, self.notes = [], [], [], [], None, ""
+        self.safe, self.trusted, self.modes, self.peers, self.turns, self.host, self.notes = [], [], [], [], [], None, ""
         self.ratios = []   # (case, best peer, its time over ours), of all packages
 
     def add(self, report):
@@ -47,6 +47,8 @@ class Machine:
             self.peers.append(report)
         elif report["context"]["mode"] == "trusted":
             self.trusted.append(report)
+        elif any(trusted(entry["variant"]) for entry in report["benchmarks"]) and not any(is_floor(entry["variant"]) for entry in report["benchmarks"]):
+            self.modes.append(report)   # only says how the modes compare: figures have their floors in the same file
         else:
             self.safe.append(report)
 

@@ -31,8 +31,8 @@ def context_lines(machine):
     yield f"{c['adapter']} ({c['driver']}), {c['backend']}; times by {', '.join(dict.fromkeys(r['context']['clock'] for r in machine.safe))}."
     if any(report["context"].get("software") for report in machine.safe):
         yield "**A software adapter: these figures prove host cost and compare CPU programs, never GPU speed.**"
-    yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.peers)} runs: what the machine gave in each, versions of the peers</summary>\n"
-    for report in machine.safe + machine.trusted:
+    yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.modes + machine.peers)} runs: what the machine gave in each, versions of the peers</summary>\n"
+    for report in machine.safe + machine.trusted + machine.modes:
         c = report["context"]
         yield (f"- {c['date'][:10]}, {', '.join(name.split('.')[-1] for name in c['packages'])}, {c['mode']} mode{AWAKE if c.get('kept_awake') else ''}: copy "
                f"{rate(c['copy_bytes_per_second'], 'B/s')} read + write, empty dispatch {microseconds(c['empty_dispatch_seconds'])} us, dependent dispatch "
@@ -332,7 +332,7 @@ def trusted_section(machine):
     rows, values = [], []
     for package in machine.packages():
         pairs, medians = {}, {}
-        for report in (report for report in by_date(machine.safe) if package in report["context"]["packages"]):
+        for report in (report for report in by_date(machine.safe + machine.modes) if package in report["context"]["packages"]):
             found = {(c["name"], c["a"], c.get("cold", True)): c for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
             pairs |= found
             both = {(case, side, cold) for (case, _, cold), c in found.items() for side in (c["a"], c["b"])}
