@@ -378,7 +378,10 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
       report.context.packages.emplace_back(one->package->manifest.op_id(),
                                            one->package->manifest_digest);
   }
-  WGK_ASSIGN(const DeviceSpeed speed, timer->device_speed(complete.cache_bytes));
+  DeviceSpeed speed = complete.speed.value_or(DeviceSpeed{});
+  if (!complete.speed) {
+    WGK_ASSIGN(speed, timer->device_speed(complete.cache_bytes));
+  }
   report.context.copy_bytes_per_second = speed.copy_bytes_per_second;
   report.context.empty_dispatch_seconds = speed.empty_dispatch_seconds;
   report.context.dependent_dispatch_seconds = speed.dependent_dispatch_seconds;

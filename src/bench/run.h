@@ -44,6 +44,7 @@ struct RunOptions {
   bool compare = false;  // interleave the contenders of a case and report the ratios to the first
   std::optional<gpu::Context> trusted;  // a second device, in trusted mode: each contender on it
                                         // too, interleaved
+  std::optional<DeviceSpeed> speed;     // of this device, measured just before; else it is measured
   double cache_bytes =
       0;  // last-level cache that cold figures rotate past; 0: what is known of the device
   TimerOptions timer;

@@ -21,15 +21,8 @@ namespace wgk::bench {
 namespace {
 
 using testing::device;
+using testing::quick;
 using testing::row_norm;
-
-RunOptions quick() {
-  RunOptions options;
-  options.cache_bytes = 1e5;
-  options.timer.samples = 3;
-  options.timer.pass_seconds = 1e-3;
-  return options;
-}
 
 TEST(Run, TimesACaseBesideItsFloor) {
   if (device() == nullptr) return;
@@ -486,73 +479,6 @@ TEST(Run, CallsThatAreComparedGetFreshBuffers) {
   EXPECT_GE(created[1] - created[0], 2U * 6 * 5);
 }
 
-TEST(Run, ColdCallsRotateAndHotOnesDoNot) {
-  if (device() == nullptr) return;
-  const auto timer = Timer::make(*device(), true, quick().timer);
-  ASSERT_TRUE(timer.has_value());
-  // Three times the cache, in sets of 2 x 4096 bytes.
-  const auto cold = (*timer)->rotation_of(*streams_plan(1, 1, 4096), 1e5);
-  ASSERT_TRUE(cold.has_value());
-  EXPECT_EQ(cold->size(), 38U);
-  EXPECT_NE(cold->at(0)->tensors()[0].offset, cold->at(1)->tensors()[0].offset);
-}
-
-// A fresh buffer is cleared at its first use, which takes longer than a pass of small calls.
-TEST(Run, ClearingFreshBuffersDoesNotDecideHowManyCallsAPassTakes) {
-  if (device() == nullptr) return;
-  const auto timer = Timer::make(*device(), true, quick().timer);
-  ASSERT_TRUE(timer.has_value());
-  std::vector<Rotation> both;
-  for (int i = 0; i < 2; ++i) {
-    auto rotation = (*timer)->rotation_of(*streams_plan(1, 1, 1U << 16), 3e7);
-    ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
-    both.push_back(*std::move(rotation));
-  }
-  const auto timings = (*timer)->measure(both);
-  ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
-  for (const Timing& timing : *timings) EXPECT_GT(timing.repetitions, 3U);
-}
-
-// A pass that stays touches one set, after one call that brings it back into the cache; the next
-// pass takes the next set.
-TEST(Run, HotCallsStayInOnePlaceForAPass) {
-  if (device() == nullptr) return;
-  const auto timer = Timer::make(*device(), true, quick().timer);
-  ASSERT_TRUE(timer.has_value());
-  Rotation places;
-  for (int place = 0; place < 4; ++place) {
-    const auto one = (*timer)->rotation_of(*dependent_plan(), 0);
-    ASSERT_TRUE(one.has_value()) << one.error().to_string();
-    places.push_back(one->front());
-  }
-  const auto count = [&](std::size_t place) {
-    const auto back = gpu::ReadBack::make(*device(), {&places[place]->tensors()[0], 1});
-    EXPECT_TRUE((*back)->submit().has_value() && (*back)->start().has_value() &&
-                (*back)->wait().has_value());
-    std::uint32_t word = 0;
-    std::memcpy(&word, (*back)->data(0).data(), 4);
-    return word;
-  };
-  std::vector<std::uint32_t> before, after;
-  for (std::size_t place = 0; place < 4; ++place) before.push_back(count(place));
-  const auto timings = (*timer)->measure({&places, 1}, 1);  // three samples
-  ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
-  for (std::size_t place = 0; place < 4; ++place) after.push_back(count(place) - before[place]);
-  const std::uint32_t pass = 1 + timings->front().repetitions;
-  EXPECT_GT(after[0], pass);  // found out how many calls a pass takes, and warmed up
-  EXPECT_EQ(after[1], pass);
-  EXPECT_EQ(after[2], pass);
-  EXPECT_EQ(after[3], 0U);
-}
-
-TEST(Run, HotBuffersAreTriedInAsManyPlacesAsMemoryHolds) {
-  const auto plan = streams_plan(1, 1, 1U << 20);
-  ASSERT_TRUE(plan.has_value());
-  EXPECT_EQ(hot_places(**plan, 1e5), 1U);
-  EXPECT_EQ(hot_places(**plan, 7e6), 3U);
-  EXPECT_EQ(hot_places(**plan, 1e9), 6U);
-}
-
 TEST(Run, TheFloorOfTwoDispatchesHasTwo) {
   if (device() == nullptr) return;
   const auto timer = Timer::make(*device(), true, quick().timer);
@@ -591,6 +517,17 @@ TEST(Run, FloorsMoveBitsWithoutAPattern) {
     words.insert(word);
   }
   EXPECT_GT(words.size(), 1000U);
+}
+
+TEST(Run, TheSpeedOfTheDeviceMayBeKnown) {
+  if (device() == nullptr) return;
+  RunOptions options = quick();
+  options.case_pattern = "none";
+  options.speed = DeviceSpeed{.copy_bytes_per_second = 5, .empty_dispatch_seconds = 6};
+  const auto report = run(*device(), row_norm(), nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  EXPECT_EQ(report->context.copy_bytes_per_second, 5);
+  EXPECT_EQ(report->context.empty_dispatch_seconds, 6);
 }
 
 TEST(Run, NoCaseSelectedIsAnEmptyReport) {

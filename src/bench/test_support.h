@@ -58,4 +58,12 @@ inline Subject row_norm(const std::string& from = "", const std::string& to = ""
   return {*package, *package::read_benches(*cases)};
 }
 
+inline RunOptions quick() {
+  RunOptions options;
+  options.cache_bytes = 1e5;
+  options.timer.samples = 3;
+  options.timer.pass_seconds = 1e-3;
+  return options;
+}
+
 }  // namespace wgk::bench::testing
