@@ -63,6 +63,27 @@ std::vector<std::byte> fill(DType dtype, std::size_t count, std::uint32_t seed) 
   return bytes;
 }
 
+// How a device is made to choose. Workgroups that share groups hardly wait for each other.
+struct Choice {
+  const char* name;
+  Values tunables;
+};
+
+const std::vector<Choice>& choices() {
+  static const std::vector<Choice> list = {{"cpu", {{"PROFILE", "cpu"}}},
+                                           {"gpu", {{"PROFILE", "gpu"}}},
+                                           {"shared",
+                                            {{"PROFILE", "gpu"},
+                                             {"RESIDENT_BYTES", 0},
+                                             {"TOGETHER", 1 << 20},
+                                             {"COOPERATIVE_LEAST", 0},
+                                             {"COOPERATIVE_LANES", 64},
+                                             {"COOPERATIVE_VALUES", 16},
+                                             {"COOPERATIVE_WORKGROUPS", 1},
+                                             {"PATIENCE", 2}}}};
+  return list;
+}
+
 // One value per item and channel, laid out as X is.
 std::vector<std::byte> expand(const Image& image, std::span<const std::byte> skip,
                               std::size_t size) {
@@ -111,7 +132,7 @@ class SkipGroupNormBytes : public testing::Test {
 
   // Calls with one spelling of skip, with or without S and bias.
   static Run run(const Image& image, DType dtype, int spelling, bool sum, bool bias,
-                 const char* profile) {
+                 const Values& tunables) {
     const auto items = static_cast<std::int64_t>(image.items());
     const auto channels = static_cast<std::int64_t>(image.channels());
     const std::size_t count = image.items() * image.channels() * image.pixels();
@@ -130,7 +151,7 @@ class SkipGroupNormBytes : public testing::Test {
     CallOptions options{.attrs = {{"groups", image.groups},
                                   {"activation", 1},
                                   {"channels_last", image.channels_last ? 1 : 0}},
-                        .tunables = {{"PROFILE", profile}},
+                        .tunables = tunables,
                         .read_back = true,
                         .poison_outputs = true};
     if (sum) options.outputs.emplace_back("S");
@@ -151,23 +172,24 @@ class SkipGroupNormBytes : public testing::Test {
 Runtime* SkipGroupNormBytes::runtime_ = nullptr;
 Kernel* SkipGroupNormBytes::kernel_ = nullptr;
 
-// Every image in both profiles and both element types, but not in all four combinations.
+// Every image for each choice and in both element types, but not in all combinations.
 TEST_F(SkipGroupNormBytes, DoNotDependOnSumOrSpelling) {
   std::set<std::string> plans;
-  for (const std::size_t profile : {0U, 1U}) {
+  for (std::size_t choice = 0; choice < choices().size(); ++choice) {
+    const auto& [name, tunables] = choices()[choice];
     for (std::size_t k = 0; k < images().size(); ++k) {
-      const char* const name = profile == 0 ? "cpu" : "gpu";
       const Image& image = images()[k];
+      if (choice == 2 && !image.channels_last) continue;  // workgroups share no planes
       const bool bias = k % 2 == 0;
-      const DType dtype = (k + profile) % 2 == 0 ? DType::f16 : DType::f32;
+      const DType dtype = (k + choice) % 2 == 0 ? DType::f16 : DType::f32;
       SCOPED_TRACE(std::string(name) + ", image " + std::to_string(k));
-      const Run first = run(image, dtype, 0, true, bias, name);
+      const Run first = run(image, dtype, 0, true, bias, tunables);
       ASSERT_FALSE(first.y.empty());
       plans.insert(first.plan);
       for (int spelling = 0; spelling < 3; ++spelling) {
         for (const bool sum : {false, true}) {
           if (spelling == 2 && sum) continue;
-          const Run other = run(image, dtype, spelling, sum, bias, name);
+          const Run other = run(image, dtype, spelling, sum, bias, tunables);
           EXPECT_EQ(other.plan, first.plan) << "spelling " << spelling << ", S " << sum;
           EXPECT_TRUE(other.y == first.y) << "spelling " << spelling << ", S " << sum;
         }
@@ -175,7 +197,56 @@ TEST_F(SkipGroupNormBytes, DoNotDependOnSumOrSpelling) {
     }
   }
   // The images are chosen so that each plan is the selected one of some.
-  EXPECT_EQ(plans, (std::set<std::string>{"fused", "narrow", "resident", "split", "stream"}));
+  EXPECT_EQ(plans, (std::set<std::string>{"cooperative", "fused", "narrow", "resident", "split",
+                                          "stream"}));
+}
+
+// Two bound calls share the words by which workgroups tell each other their moments: what one call
+// leaves there must not reach the next, whose data are others.
+TEST_F(SkipGroupNormBytes, SurviveOtherCallsOnTheSameBoard) {
+  constexpr std::int64_t kChannels = 40;
+  const Shape shape = {2, 13, 16, kChannels};
+  const std::size_t count = 2 * 13 * 16 * kChannels;
+  const auto upload = [](const std::vector<std::byte>& data, const Shape& dims) {
+    return *runtime_->upload(HostTensor(data, DType::f32, dims));
+  };
+  Signature signature{.outputs = {"Y"},
+                      .attrs = {{"groups", 8}, {"activation", 0}},
+                      .tunables = choices()[2].tunables};
+  for (const char* name : {"X", "skip"}) signature.inputs.push_back({.name = name, .shape = shape});
+  for (const char* name : {"gamma", "beta"})
+    signature.inputs.push_back({.name = name, .shape = {kChannels}});
+  const auto prepared = kernel_->prepare(signature);
+  ASSERT_TRUE(prepared.has_value()) << prepared.error().to_string();
+  ASSERT_EQ(prepared->plan().variant, "cooperative_plain");
+  std::vector<Bound> calls;
+  std::vector<Tensor> x, y;
+  std::vector<std::vector<std::byte>> contents, expected;
+  for (const std::uint32_t seed : {1U, 77U}) {
+    contents.push_back(fill(DType::f32, count, seed));
+    x.push_back(upload(contents.back(), shape));
+    y.push_back(*prepared->make_output("Y"));
+    const std::vector<std::pair<std::string, Tensor>> tensors = {
+        {"X", x.back()},
+        {"skip", upload(fill(DType::f32, count, 2), shape)},
+        {"gamma", upload(fill(DType::f32, kChannels, 3), {kChannels})},
+        {"beta", upload(fill(DType::f32, kChannels, 4), {kChannels})},
+        {"Y", y.back()}};
+    calls.push_back(*prepared->bind(tensors));
+    // With words of its own, where nobody was before.
+    ASSERT_TRUE(prepared->bind(tensors, {.own_scratch = true})->submit());
+    expected.push_back(y.back().download()->data);
+  }
+  ASSERT_NE(expected[0], expected[1]);
+  for (std::size_t round = 0; round < 8; ++round) {
+    // The first call's X changes under it.
+    const std::size_t held = round % 2;
+    ASSERT_TRUE(x[0].upload(HostTensor(contents[held], DType::f32, shape)));
+    for (const std::size_t which : {std::size_t{0}, std::size_t{1}, std::size_t{1}, held})
+      ASSERT_TRUE(calls[which].submit());
+    EXPECT_TRUE(y[0].download()->data == expected[held]) << round;
+    EXPECT_TRUE(y[1].download()->data == expected[1]) << round;
+  }
 }
 
 // A caller's device as WebGPU makes it when nothing is asked for: default limits and no feature.
