@@ -288,6 +288,56 @@ int run_bench(const Session& session, const BenchFlags& flags) {
   return failed ? kCheckFailed : kSuccess;
 }
 
+void add_choice_options(CLI::App& command, BenchFlags& flags) {
+  command.add_option("--case", flags.options.case_pattern,
+                     "Only cases whose names match this pattern with '*' and '?'");
+  command.add_option("--tags", flags.options.tags, "Only cases that have all of these tags")
+      ->delimiter(',');
+  CLI::Option* variants =
+      command.add_option("--variant", flags.options.variants,
+                         "These variants in place of the selected one, interleaved and compared; "
+                         "'all': one after the other, each that accepts the case");
+  variants->delimiter(',');
+  command.add_option("--against", flags.against,
+                     "The same cases on this package too, interleaved and compared");
+  command.add_option("--tunable", flags.tunables, "A tunable, name=value");
+  command.add_option("--sweep", flags.sweeps,
+                     "Values of a tunable to time one after the other, name=value,value,...");
+}
+
+// What is timed beside a case.
+void add_companion_options(CLI::App& command, BenchFlags& flags) {
+  command.add_flag(
+      "--hot", flags.options.hot,
+      "Also with one set of buffers, as far as the caches hold it; with several kernels "
+      "beside each other each sample on the next of up to six sets");
+  command.add_flag("--only-hot", flags.only_hot, "As --hot, and no cold ones");
+  command.add_flag("--floor", flags.options.floors,
+                   "Beside each case a kernel that only reads and writes as many bytes");
+  command.add_flag("--sum-floor", flags.options.sum_floors,
+                   "And kernels that also sum up what a workgroup reads before they write, in as "
+                   "many workgroups as the case's own");
+  command.add_flag("--empty", flags.options.empty,
+                   "Beside each case, and each of its floors, an empty dispatch");
+  command.add_flag("--host", flags.options.host,
+                   "Also what a call costs the host: planning, pipelines, commands, transfers");
+}
+
+void add_timer_options(CLI::App& command, BenchFlags& flags) {
+  command.add_flag("--host-clock", flags.options.timer.host_clock,
+                   "Time batches by the host's clock although the device has timestamps");
+  command.add_flag("--keep-awake", flags.options.timer.keep_awake,
+                   "A loop of idle priority on each core during timings: virtual cores that "
+                   "sleep between dispatches make small times of a software device up to twice "
+                   "as long");
+  command.add_option("--samples", flags.options.timer.samples, "Timed passes per measurement")
+      ->check(CLI::Range(3, 100000));
+  command
+      .add_option("--cache", flags.cache_megabytes,
+                  "Size of the last-level cache in MB, where it is not known")
+      ->check(CLI::Range(0.0, 1e6));
+}
+
 void add_baseline_options(CLI::App& command, BenchFlags& flags) {
   CLI::Option* check = command.add_option(
       "--check", flags.check_folder,
@@ -312,46 +362,9 @@ void add_bench(CLI::App& app, Session& session) {
                    "4096x4096_f16 --variant rows_residual,residual"});
   command->add_option("PKG", flags->packages, "Package folders")->required();
   add_limit_option(*command, session);
-  command->add_option("--case", flags->options.case_pattern,
-                      "Only cases whose names match this pattern with '*' and '?'");
-  command->add_option("--tags", flags->options.tags, "Only cases that have all of these tags")
-      ->delimiter(',');
-  CLI::Option* variants =
-      command->add_option("--variant", flags->options.variants,
-                          "These variants in place of the selected one, interleaved and compared; "
-                          "'all': one after the other, each that accepts the case");
-  variants->delimiter(',');
-  command->add_option("--against", flags->against,
-                      "The same cases on this package too, interleaved and compared");
-  command->add_option("--tunable", flags->tunables, "A tunable, name=value");
-  command->add_option("--sweep", flags->sweeps,
-                      "Values of a tunable to time one after the other, name=value,value,...");
-  command->add_flag(
-      "--hot", flags->options.hot,
-      "Also with one set of buffers, as far as the caches hold it; with several kernels "
-      "beside each other each sample on the next of up to six sets");
-  command->add_flag("--only-hot", flags->only_hot, "As --hot, and no cold ones");
-  command->add_flag("--floor", flags->options.floors,
-                    "Beside each case a kernel that only reads and writes as many bytes");
-  command->add_flag("--sum-floor", flags->options.sum_floors,
-                    "And kernels that also sum up what a workgroup reads before they write, in as "
-                    "many workgroups as the case's own");
-  command->add_flag("--empty", flags->options.empty,
-                    "Beside each case, and each of its floors, an empty dispatch");
-  command->add_flag("--host", flags->options.host,
-                    "Also what a call costs the host: planning, pipelines, commands, transfers");
-  command->add_flag("--host-clock", flags->options.timer.host_clock,
-                    "Time batches by the host's clock although the device has timestamps");
-  command->add_flag("--keep-awake", flags->options.timer.keep_awake,
-                    "A loop of idle priority on each core during timings: virtual cores that "
-                    "sleep between dispatches make small times of a software device up to twice "
-                    "as long");
-  command->add_option("--samples", flags->options.timer.samples, "Timed passes per measurement")
-      ->check(CLI::Range(3, 100000));
-  command
-      ->add_option("--cache", flags->cache_megabytes,
-                   "Size of the last-level cache in MB, where it is not known")
-      ->check(CLI::Range(0.0, 1e6));
+  add_choice_options(*command, *flags);
+  add_companion_options(*command, *flags);
+  add_timer_options(*command, *flags);
   command->add_option("--html", flags->html_file, "Write a page with plots and tables");
   add_baseline_options(*command, *flags);
   add_device_flags(*command, flags->device);
