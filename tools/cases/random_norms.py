@@ -142,10 +142,16 @@ def group_norm(source, name, limit, _):
     """One call of SkipGroupNorm; of some the twins too: without S, and with each spelling of the same skip."""
     if chance(source, 0.2):
         limit *= 8
-    batch, height, across, width, groups = image_of(source, limit)
+    return group_norm_of(source, name, image_of(source, limit))
+
+
+def group_norm_of(source, name, image, wanted_t=None, wanted_last=None, tuned=True):
+    """The same of an image (batch, height, width, channels per group, groups), and of an element type and a layout where they are given."""
+    batch, height, across, width, groups = image
     channels, pixels = width * groups, height * across
     t, m = source.choice([F32, F16]), source.choice([F32, F16])
     last, silu = source.choice([1, 1, 0]), source.choice([0, 1])
+    t, last = wanted_t or t, last if wanted_last is None else wanted_last
     bias, s = chance(source, 0.5), chance(source, 0.6)
     kind = source.choice(["full", "full", "nc", "n11c"])
     shape = sgn.image(batch, (height, across), channels, last)
@@ -169,8 +175,8 @@ def group_norm(source, name, limit, _):
     if style in ("constant", "zero") and silu == 0:
         more["tolerance"] = 0
     seed = source.randrange(1 << 30)
-    tunables = some(source, GROUP_TUNABLES, 4) if chance(source, 0.35) else None
-    if last and chance(source, 0.2):
+    tunables = some(source, GROUP_TUNABLES, 4) if tuned and chance(source, 0.35) else None
+    if last and tuned and chance(source, 0.2):
         tunables = {**(tunables or {}), "PROFILE": "gpu", "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, **some(source, COOPERATIVE_TUNABLES)}
 
     def call(suffix, kind, s, k=None):
@@ -274,12 +280,17 @@ def row_norm(source, name, limit, _):
     """One call of SkipSimplifiedLayerNormalization; of some the twin that asks for every output."""
     if chance(source, 0.2):
         limit *= 8
-    shape, dtype = rows_of(source, limit), source.choice([F32, F16])
+    return row_norm_of(source, name, rows_of(source, limit), source.choice([F32, F16]))
+
+
+def row_norm_of(source, name, shape, dtype, wanted_form=None, tuned=True):
+    """The same of a shape and an element type, and of a form where it is given."""
     hidden = shape[-1]
     rows = 1
     for size in shape[:-1]:
         rows *= size
     form, statistics = source.choice(ssln.FORMS), source.choice(STATISTICS)
+    form = form if wanted_form is None else wanted_form
     style, x, skip, bias = row_data(source, dtype)
     attrs = {}
     choices = [None, 1e-5, 1e-5, 1e-6, 1.0, 1e4, 9e37, 1e38, 3e38]
@@ -289,7 +300,7 @@ def row_norm(source, name, limit, _):
     if epsilon is not None:
         attrs["epsilon"] = epsilon
     seed = source.randrange(1 << 30)
-    tunables = some(source, ROW_TUNABLES) if chance(source, 0.35) else None
+    tunables = some(source, ROW_TUNABLES) if tuned and chance(source, 0.35) else None
 
     def call(suffix, form, statistics):
         made = ssln.combination(shape, dtype, form, statistics, seed,
