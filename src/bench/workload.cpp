@@ -349,8 +349,8 @@ Result<Workload> WorkloadsAhead::take() {
 }
 
 void WorkloadsAhead::prepare() {
-  // Some cores are left to the driver.
-  const std::size_t most = std::clamp<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN) / 4, 1, 4);
+  // Half of the cores are left to the driver and the timed process.
+  const std::size_t most = std::clamp<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN) / 2, 1, 8);
   while (!benches_.empty() && made_.size() < most) {
     const double bytes = input_bytes(*benches_.front());
     if (!made_.empty() && bytes_ + bytes > kAheadBytes) return;

@@ -74,7 +74,7 @@ TEST(Workload, CasesComeInOrderThoughMadeAhead) {
     EXPECT_EQ(workload->bench().name, subject.benches[i].name);
     if (i != 0) ahead.prepare();
     EXPECT_EQ(ahead.prepared() > 0, i != 0);
-    EXPECT_LE(ahead.prepared(), 4U);
+    EXPECT_LE(ahead.prepared(), 8U);
   }
 }
 
