@@ -73,7 +73,9 @@ GROUP_TUNABLES = {
 COOPERATIVE_TUNABLES = {
     "TEAM": [2, 4, 8, 16],
     "COOPERATIVE_LANES": [16, 32, 64, 100, 160, 640],
-    "COOPERATIVE_VALUES": [1, 4, 8, 16, 32, 64],
+    "COOPERATIVE_FEW": [32, 1024],
+    "COOPERATIVE_MANY": [0, 128],
+    "COOPERATIVE_VALUES": [1, 8, 16, 32, 64, 128],
     "COOPERATIVE_COLUMNS": [1, 3, 5, 20, 40],
     "COOPERATIVE_WORKGROUPS": [1, 4, 1000],
     "COOPERATIVE_AFTER": [0, 1, 3],
@@ -176,8 +178,8 @@ def group_norm_of(source, name, image, wanted_t=None, wanted_last=None, tuned=Tr
         more["tolerance"] = 0
     seed = source.randrange(1 << 30)
     tunables = some(source, GROUP_TUNABLES, 4) if tuned and chance(source, 0.35) else None
-    if last and tuned and chance(source, 0.2):
-        tunables = {**(tunables or {}), "PROFILE": "gpu", "TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, **some(source, COOPERATIVE_TUNABLES)}
+    if tuned and chance(source, 0.2):
+        tunables = {**(tunables or {}), "PROFILE": "gpu", "LANES_TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, **some(source, COOPERATIVE_TUNABLES)}
 
     def call(suffix, kind, s, k=None):
         arguments = {**more, **({"k": k} if k else {})}

@@ -16,7 +16,7 @@ Y_LARGE = {F32: {"abs": 5e-5, "rel": 5e-5}, F16: {"abs": 4e-3, "rel": 2e-3}}
 S_TOLERANCE = {F32: {"abs": 1e-6, "rel": 2e-7}, F16: {"abs": 3e-8, "rel": 4.8829e-4}}
 
 # Workgroups share groups at sizes that a software adapter can afford.
-SHARED_GROUPS = {"TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_LANES": 64, "COOPERATIVE_VALUES": 16, "COOPERATIVE_WORKGROUPS": 1,
+SHARED_GROUPS = {"LANES_TOGETHER": 1 << 20, "COOPERATIVE_LEAST": 0, "COOPERATIVE_FEW": 1024, "COOPERATIVE_LANES": 64, "COOPERATIVE_MANY": 0, "COOPERATIVE_VALUES": 32, "COOPERATIVE_WORKGROUPS": 1,
                  "PATIENCE": 2}
 
 OPTIONS = {
@@ -331,7 +331,8 @@ def twins():
                                            ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0}),
                                            # S in a buffer of its own where the call does not return it.
                                            ("apart", F16, [2, 31, 33, 80], 1, {**stream, "SUM_APART": 0}), ("apart", F16, [1, 16, 48, 40], 0, {**stream, "SUM_APART": 0}),
-                                           ("cooperative", F16, [2, 17, 9, 80], 1, cooperative), ("cooperative_f32", F32, [2, 17, 9, 40], 1, cooperative)):
+                                           ("cooperative", F16, [2, 17, 9, 80], 1, cooperative), ("cooperative_f32", F32, [2, 17, 9, 40], 1, cooperative),
+                                           ("cooperative", F16, [2, 80, 12, 16], 0, cooperative), ("cooperative_f32", F32, [1, 40, 9, 28], 0, cooperative)):
         name = f"same_bits_{plan}_{'nhwc' if last else 'nchw'}"
         for kind, s in itertools.product(("full", "nc", "n11c"), (True, False)):
             axis = {"full": 3 if last else 1, "nc": 1, "n11c": 3}[kind]
@@ -348,7 +349,7 @@ def absorbed():
     stream = {"PROFILE": "gpu", "RESIDENT_BYTES": 0}
     cooperative = {**stream, **SHARED_GROUPS}
     for plan, last, tunables in (("resident", 1, {"PROFILE": "gpu"}), ("resident", 0, {"PROFILE": "gpu"}), ("stream", 1, stream), ("stream", 0, stream),
-                                 ("cooperative", 1, cooperative), ("cpu", 1, {"PROFILE": "cpu"})):
+                                 ("cooperative", 1, cooperative), ("cooperative", 0, {**cooperative, "COOPERATIVE_LANES": 32}), ("cpu", 1, {"PROFILE": "cpu"})):
         for t, (constant, step) in ((F32, (1048576, 0.0001)), (F16, (1024, 0.0009765625))):
             shape = image(2, (9, 8), 40, last)
             for skip, bias in (("nc", False), ("nc", True), ("full", True)):
@@ -382,6 +383,14 @@ def told():
         add(f"patient_{tag}", [2, 12, 12, 40], 4, {"PATIENCE": 4096, "COOPERATIVE_LANES": 320}, t=t, bias=True)
         add(f"constant_{tag}", [1, 12, 13, 40], 4, {"COOPERATIVE_AFTER": 1}, t=t, x=const(-3.3), k=const(0), silu=0, tolerance=0)
         add(f"zero_mean_{tag}", [1, 12, 13, 40], 4, t=t, x=const(0), k=const(0))
+        # Under channels_last 0, where a workgroup has one group.
+        add(f"nchw_{tag}", [2, 40, 12, 16], 4, t=t, last=0, bias=True)
+        add(f"nchw_two_wide_{tag}", [1, 12, 9, 10], 3, t=t, m=F16, last=0, bias=True, s=False, skip="nc")
+        add(f"nchw_four_wide_{tag}", [2, 30, 14, 6], 2, {"COOPERATIVE_LANES": 100}, t=t, last=0, skip="n11c", silu=0)
+        add(f"nchw_exact_{tag}", [1, 16, 16, 32], 4, t=t, last=0, skip="nc")
+        add(f"nchw_patient_{tag}", [1, 40, 16, 24], 4, {"PATIENCE": 4096, "COOPERATIVE_LANES": 320}, t=t, last=0, s=False)
+        wrong = group_ranges([2, 40, 12, 16], 0, 4, 1, 2)
+        add(f"nchw_nan_stays_{tag}", [2, 40, 12, 16], 4, t=t, last=0, x_more={"poke": [[wrong[0][0] + 3, "nan"]]}, ignore=wrong)
         spot = group_ranges([2, 12, 13, 40], 1, 4, 1, 2)
         for bad in ("nan", "inf"):
             add(f"{bad}_stays_{tag}", [2, 12, 13, 40], 4, t=t, x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot)
