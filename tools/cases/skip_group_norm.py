@@ -320,6 +320,15 @@ def far_pivots():
     return cases
 
 
+def far_cells():
+    """Groups that one lane takes alone, far from zero: their mean is no float32, and what its rounding lost counts. A compiler that takes
+    (y - (y + z)) + z for zero loses it."""
+    return [case(f"far_cells_{'x'.join(map(str, shape))}_{profile}", shape, groups, last=last, silu=0, s=last == 1, x=grid(17 + i, 3, 0.125, 1 << 20), k=const(0),
+                 tunables={"PROFILE": profile}, attrs={"epsilon": 1e-6})
+            for i, (shape, groups, last) in enumerate([([4, 1, 3, 40], 40, 1), ([2, 1, 3, 64], 16, 1), ([2, 64, 2, 2], 64, 0), ([2, 64, 1, 3], 32, 0)])
+            for profile in ("gpu", "cpu")]
+
+
 def twins():
     """Y has the same bits with and without S, whatever the spelling of skip, in each plan of GPUs; the twins of the class of large tensors at its own size are
     written by --large."""
@@ -479,7 +488,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + absorbed() + told() + twins() + spellings() + empty() + refused()}
+    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + far_cells() + absorbed() + told() + twins() + spellings() + empty() + refused()}
 
 
 def full_tests():
