@@ -101,7 +101,12 @@ Result<verify::Arrays> read_outputs(const gpu::Bound& bound) {
   return arrays;
 }
 
-constexpr double kAheadBytes = 4e9;  // of host memory
+// Of inputs that nobody waits for yet: outputs of the oracle come beside them.
+double bytes_ahead() {
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::min(4e9, memory / 16);
+}
 
 double input_bytes(const package::BenchCase& bench) {
   double bytes = 0;
@@ -353,7 +358,7 @@ void WorkloadsAhead::prepare() {
   const std::size_t most = std::clamp<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN) / 2, 1, 8);
   while (!benches_.empty() && made_.size() < most) {
     const double bytes = input_bytes(*benches_.front());
-    if (!made_.empty() && bytes_ + bytes > kAheadBytes) return;
+    if (!made_.empty() && bytes_ + bytes > bytes_ahead()) return;
     made_.emplace_back(std::piecewise_construct, std::tuple(bytes),
                        std::forward_as_tuple(package_, *benches_.front()));
     bytes_ += bytes;
