@@ -224,6 +224,7 @@ ROW_TUNABLES = {
     "SPLIT_LANES": [32, 64, 128, 512],
     "SPLIT_ITEMS": [1, 2, 4, 16],
     "NARROW_LANES": [1, 32, 100],
+    "HALF_LANES": [1, 32, 100],
     "HELD_VECTORS": [4, 16],
     "LATE_SUM": [0, 100000],
     "TOGETHER": [64, 1000],

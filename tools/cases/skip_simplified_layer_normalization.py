@@ -277,7 +277,7 @@ def lines():
     cases = []
     for i, (rows, hidden) in enumerate(((3, 257), (33, 515), (5, 1025), (4, 1026), (1, 1027), (7, 2050), (5, 4099), (5, 4100), (3, 8190))):
         for j, dtype in enumerate((F32, F16)):
-            for k, more in enumerate(({}, {"MANY_ROWS": 2, "NARROW_LANES": 256})):
+            for k, more in enumerate(({}, {"MANY_ROWS": 2, "NARROW_LANES": 256, "HALF_LANES": 128})):
                 form, statistics = (("residual", ""), ("bias_residual", "both"), ("bias", "inv"), ("plain", "mean"))[(i + j + 2 * k) % 4]
                 cases.append(combination([rows, hidden], dtype, form, statistics, seed=9800 + i, name=f"lines_{rows}x{hidden}_{dtype}{'_many' if more else ''}",
                                          tunables={"PROFILE": "gpu", **more}))
