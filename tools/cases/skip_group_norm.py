@@ -323,10 +323,10 @@ def far_pivots():
 def far_cells():
     """Groups that one lane takes alone, far from zero: their mean is no float32, and what its rounding lost counts. A compiler that takes
     (y - (y + z)) + z for zero loses it."""
-    return [case(f"far_cells_{'x'.join(map(str, shape))}_{profile}", shape, groups, last=last, silu=0, s=last == 1, x=grid(17 + i, 3, 0.125, 1 << 20), k=const(0),
-                 tunables={"PROFILE": profile}, attrs={"epsilon": 1e-6})
-            for i, (shape, groups, last) in enumerate([([4, 1, 3, 40], 40, 1), ([2, 1, 3, 64], 16, 1), ([2, 64, 2, 2], 64, 0), ([2, 64, 1, 3], 32, 0)])
-            for profile in ("gpu", "cpu")]
+    return [case(f"far_cells_{plan}_{'x'.join(map(str, shape))}", shape, groups, last=last, silu=0, s=last == 1, x=grid(17 + i, 3, 0.125, 1 << 20), k=const(0),
+                 tunables=tunables, attrs={"epsilon": 1e-6})
+            for i, (shape, groups, last) in enumerate([([4, 1, 1, 128], 32, 1), ([4, 1, 3, 40], 40, 1), ([2, 1, 3, 64], 32, 1), ([2, 64, 2, 2], 64, 0), ([2, 64, 1, 3], 32, 0)])
+            for plan, tunables in (("gpu", {"PROFILE": "gpu"}), ("stream", {"PROFILE": "gpu", "RESIDENT_BYTES": 0}), ("cpu", {"PROFILE": "cpu"}))]
 
 
 def twins():
