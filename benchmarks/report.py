@@ -471,7 +471,7 @@ def host_section(report):
 
 FLOORS = """`floor NrMw` is a kernel that only reads N and writes M tensors of the case's size, timed between the samples of the case; the fastest of the tried shapes of
 workgroups is shown. `NrMw + NrMw in two dispatches`: two such kernels of which the second waits for the first, for cases that take several dispatches; what the first
-one reads is read again, or kept where it is written, or all is read at first. "Moves more" (older files): one in two dispatches that read everything twice, which bounds
+one reads is read again, or kept where it is written, or all is read at first. In three dispatches: a small one between the two hands the word on, as a plan does that merges apart. "Moves more" (older files): one in two dispatches that read everything twice, which bounds
 nothing from below.
 """
 

@@ -145,8 +145,13 @@ Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, const TwoS
   const std::size_t word = tensors.size();
   tensors.push_back(words("word", 16, true));
   tensors.back().is_input = true;
-  auto plan = new_plan("streams in two dispatches", tensors);
+  auto plan = new_plan("streams in several dispatches", tensors);
   for (const int step : {1, 2}) {
+    if (step == 2 && steps.merged) {
+      auto merge = make_pass("merge", k_dependent_text, {}, tensors, {{word, true}}, {1, 1, 1});
+      if (!merge) return std::unexpected(std::move(merge.error()));
+      plan->passes.push_back(std::move(*merge));
+    }
     const StepStreams& streams = step == 1 ? steps.first : steps.second;
     std::vector<Use> uses;
     for (const std::size_t slot : streams.reads) uses.push_back({slot, false});

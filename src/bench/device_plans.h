@@ -29,6 +29,7 @@ struct StepStreams {
 };
 struct TwoSteps {
   StepStreams first, second;
+  bool merged = false;  // a small dispatch stands between them and hands the word on
 };
 // Such streams in two dispatches, of which the second waits for a word of the first: the floor of
 // what needs a reduction over many workgroups before its last write.

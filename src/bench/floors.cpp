@@ -236,6 +236,14 @@ std::vector<TwoSteps> two_steps(const Plan& plan, const Streams& streams) {
   return forms;
 }
 
+TwoSteps merged_steps(const std::vector<TwoSteps>& forms) {
+  const auto kept = std::ranges::find_if(
+      forms, [](const TwoSteps& steps) { return !steps.first.writes.empty(); });
+  TwoSteps merged = kept == forms.end() ? forms.front() : *kept;
+  merged.merged = true;
+  return merged;
+}
+
 Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
                                      const DeviceCaps& caps, const FloorKinds& kinds) {
   std::vector<Floor> floors;
@@ -261,9 +269,12 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
                   streams.bytes));
       continue;
     }
-    for (const TwoSteps& steps : two_steps(plan, streams)) {
-      WGK_TRY(add(std::format("{} + {} in two dispatches{}", streams_label(steps.first),
-                              streams_label(steps.second), shape_label(shape)),
+    std::vector<TwoSteps> forms = two_steps(plan, streams);
+    if (plan.passes.size() > 2) forms.push_back(merged_steps(forms));
+    for (const TwoSteps& steps : forms) {
+      WGK_TRY(add(std::format("{} + {} in {} dispatches{}", streams_label(steps.first),
+                              streams_label(steps.second), steps.merged ? "three" : "two",
+                              shape_label(shape)),
                   twice_plan(reads, writes, steps, streams.bytes, shape), streams.bytes));
     }
   }

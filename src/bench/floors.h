@@ -39,6 +39,8 @@ Streams streams_of(const Plan& plan, double least_bytes);
 // it, in an output or in a buffer of the plan's own (a stream behind the others), if they do; or
 // all is read at first, so that it is near when it is needed.
 std::vector<TwoSteps> two_steps(const Plan& plan, const Streams& streams);
+// The one of them that a plan of more dispatches takes itself, with a dispatch between the two.
+TwoSteps merged_steps(const std::vector<TwoSteps>& forms);
 
 struct Floor {
   std::string label;  // begins with "floor "

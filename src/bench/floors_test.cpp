@@ -123,6 +123,26 @@ TEST(Floors, WhatIsKeptApartIsWrittenAndReadBack) {
   EXPECT_EQ(kept.passes[1].bindings[0].slot, 3U);
 }
 
+// A plan with a dispatch between the two also has a floor with one there, of its own form.
+TEST(Floors, AMergeBetweenTheTwoIsADispatchOfItsOwn) {
+  Plan plan = row_norm({0, 1, 4}, {4, 2, 3});
+  DeviceCaps caps;
+  caps.is_fallback_adapter = true;
+  const Streams streams = streams_of(plan, 5 * 4096);
+  const auto two = floors_of(plan, streams, caps, {.streams = true, .shapes = 1});
+  ASSERT_TRUE(two);
+  plan.passes.insert(plan.passes.begin() + 1, pass({}));
+  const auto three = floors_of(plan, streams, caps, {.streams = true, .shapes = 1});
+  ASSERT_TRUE(three) << three.error().to_string();
+  ASSERT_EQ(three->size(), two->size() + 1);
+  const Floor& merged = three->back();
+  EXPECT_TRUE(merged.label.starts_with("floor 2r1w + 2r1w in three dispatches")) << merged.label;
+  ASSERT_EQ(merged.plan->passes.size(), 3U);
+  EXPECT_EQ(merged.plan->passes[1].dispatch, (std::array<std::uint32_t, 3>{1, 1, 1}));
+  EXPECT_EQ(merged.plan->passes[1].bindings[0].slot, merged.plan->passes[2].bindings.back().slot);
+  EXPECT_DOUBLE_EQ(merged.bytes, two->back().bytes);
+}
+
 // A merge of partial results reads no input: the second dispatch only writes.
 TEST(Floors, TheSecondDispatchMayReadNothing) {
   const Plan plan = row_norm({0, 1, 2}, {3, 4});
