@@ -155,7 +155,8 @@ def streams():
          "inputs": {"X": {"dtype": dtype, "shape": shape}, "gamma": {"dtype": "float32", "shape": shape[3:]}, "beta": {"dtype": "float32", "shape": shape[3:]},
                     "skip": {"dtype": dtype, "shape": shape}},
          "outputs": ["Y", "S"], "bytes": "4 * tensorBytes", "flops": "0", "tags": ["ceiling"]}
-        for name, shape in (("1x512x512x256", [1, 512, 512, 256]), ("1x1024x1024x128", [1, 1024, 1024, 128])) for dtype in ("float16", "float32")]})
+        for name, shape in (("2x128x128x320", [2, 128, 128, 320]), ("16x64x64x320", [16, 64, 64, 320]), ("1x512x512x256", [1, 512, 512, 256]),
+                            ("1x1024x1024x128", [1, 1024, 1024, 128])) for dtype in ("float16", "float32")]})
 
 
 def main():
