@@ -38,7 +38,7 @@ TEST(Run, TimesACaseBesideItsFloor) {
   EXPECT_EQ(m.bytes, 4 * 16 * 64 * 4);
   EXPECT_GT(m.seconds.median, 0);
   EXPECT_EQ(m.seconds.samples, 3U);
-  EXPECT_GT(m.calls, 1U);
+  EXPECT_GT(m.calls, 0U);
   EXPECT_LE(m.largest_error, 1);
   EXPECT_TRUE(report->measurements[1].variant.starts_with("floor 2r2w"));
   EXPECT_TRUE(report->measurements[floors].cold);

