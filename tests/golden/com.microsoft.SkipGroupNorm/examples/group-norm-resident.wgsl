@@ -16,6 +16,12 @@ fn pack(v0: f32) -> Packed {
 }
 
 
+// The mean of a cell as a value that compilers cannot take apart again (the last operand is zero, always): what (y - (y + z)) + z leaves of the cell
+// itself is what the sum had to round off, but some take it for zero.
+fn mean_of(cell: vec4<f32>) -> f32 {
+  return bitcast<f32>(bitcast<u32>(cell.y + cell.z) ^ params.zero);
+}
+
 // (count, count times mean, squares), the latter two from the pivot. As explicit fma, so that no compiler has a choice.
 fn add_cell(total: vec3<f32>, cell: vec4<f32>, pivot: f32) -> vec3<f32> {
   let apart = (cell.y - pivot) + cell.z;
@@ -72,10 +78,9 @@ let k0 = skip[i0];
   let share = select(1.0, 1.0, tail);
   let sumOf0 = sum0;
   let restOf0 = sumOf0 * share;
-  let rest0 = f32(restOf0);
-  let e0_0 = d0_0 - rest0;
-  let squares0 = e0_0 * e0_0;
-  let unit0 = vec4<f32>(count, pivot0, restOf0, squares0);
+  let all0 = f32(sumOf0);
+  let e0_0 = fma(-all0, f32(share), d0_0);
+  let unit0 = vec4<f32>(count, pivot0, restOf0, e0_0 * e0_0);
 
   cells[lane] = unit0;
   workgroupBarrier();
@@ -84,7 +89,7 @@ let k0 = skip[i0];
     var total = vec3<f32>();
     let seat = min(slot, 0u);
     let head = cells[seat * 3u + 0u];
-    let pivot = head.y + head.z;
+    let pivot = mean_of(head);
     let at0 = lane % 2u + 0u;
     let cell0 = cells[seat * 3u + at0];
     let at1 = min(lane % 2u + 2u, 2u);
@@ -99,7 +104,8 @@ let k0 = skip[i0];
     }
 
     if (lane % 2u == 0u && slot < 1u) {
-      constants[slot] = constants_of(total, pivot, params.epsilon);
+      let rest = total.y * params.inverse;
+      constants[slot] = vec4<f32>(pivot, rest, inverseSqrt(fma(max(fma(-total.y, rest, total.z), 0.0), params.inverse, params.epsilon)), 0.0);
     }
   }
   workgroupBarrier();
@@ -108,14 +114,11 @@ let k0 = skip[i0];
   let value0 = (i0 - groupIndex * params.rows) * 1u;
   let c0 = firstChannel + value0 / 1u;
 
-  let gamma0_0 = f32(gamma[c0]);
+  let affine0 = vec2<f32>(gamma[c0], beta[c0]);
+  let scale0 = affine0.x * moments.z;
+  let offset0 = fma(-moments.y, scale0, affine0.y);
+  let result0_0 = fma(part0(s0) - moments.x, f32(scale0), f32(offset0));
 
-  let beta0_0 = f32(beta[c0]);
-
-  let mean0 = f32(moments.x);
-  let scale0 = gamma0_0 * moments.z;
-  let offset0 = fma(f32(-moments.y), scale0, beta0_0);
-
-    Y[i0] = pack(fma(part0(s0) - mean0, scale0, offset0));
+    Y[i0] = pack(result0_0);
   }
 }

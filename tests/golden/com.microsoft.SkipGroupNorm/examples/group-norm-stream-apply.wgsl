@@ -17,6 +17,12 @@ fn pack(v0: vec4<f32>) -> Packed {
 }
 
 
+// The mean of a cell as a value that compilers cannot take apart again (the last operand is zero, always): what (y - (y + z)) + z leaves of the cell
+// itself is what the sum had to round off, but some take it for zero.
+fn mean_of(cell: vec4<f32>) -> f32 {
+  return bitcast<f32>(bitcast<u32>(cell.y + cell.z) ^ params.zero);
+}
+
 // (count, count times mean, squares), the latter two from the pivot. As explicit fma, so that no compiler has a choice.
 fn add_cell(total: vec3<f32>, cell: vec4<f32>, pivot: f32) -> vec3<f32> {
   let apart = (cell.y - pivot) + cell.z;
@@ -111,7 +117,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let live = slot < 8u && group < 8u;
     let from0 = (batch * 8u + select(0u, group, live)) * params.entries;
     let head = partials[from0];
-    let pivot = head.y + head.z;
+    let pivot = mean_of(head);
     var total = vec3<f32>();
     for (var i = lane % 1u; i < params.entries; i += 1u) {
       total = add_cell(total, partials[from0 + i], pivot);

@@ -42,6 +42,7 @@ fn pair_sum(value: vec2<f32>, subgroup: u32, subgroups: u32) -> vec2<f32> {
 // The word in which the rows of a pair meet; so many words belong to one row alone on either side.
 const middle = 63u;
 const epsilon = f32(0.00001);
+var<workgroup> gamma_row: array<u32, 128>;
 
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(subgroup_id) subgroup: u32,
@@ -66,10 +67,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let skip_a0 = skip[first + i0];
   let x_b0 = x[second + j0];
   let skip_b0 = skip[second + j0];
-  let gamma_start = gamma[0] << 16u;
-  let gamma_own0 = gamma[i0];
-  let gamma_a0 = select(gamma_own0, (gamma_own0 & 0xffffu) | gamma_start, i0 == middle);
-  let gamma_b0 = (gamma[j0] >> 16u) | (gamma[j0 + 1u] << 16u);
+  let gamma_word0 = gamma[min(lane + 0u, middle)];
+  gamma_row[lane + 0u] = gamma_word0;
 
 
   var squares = vec2<f32>();
@@ -82,7 +81,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   squares += vec2<f32>(a_squares0.x + select(a_squares0.y, 0.0, meets0),
                        (b_squares0.x + b_squares0.y) + select(0.0, a_squares0.y, meets0));
 
+  // Behind its barrier all of gamma is there.
   let square_sum = pair_sum(squares, subgroup, subgroups);
+  let gamma_start = gamma_row[0] << 16u;
+  let gamma_own0 = gamma_row[i0];
+  let gamma_a0 = select(gamma_own0, (gamma_own0 & 0xffffu) | gamma_start, i0 == middle);
+  let gamma_b0 = (gamma_row[j0] >> 16u) | (gamma_row[j0 + 1u] << 16u);
+
   let inverse = inverseSqrt(square_sum / 127.0 + epsilon);
 if (inside_a0) { y[first + i0] = pack_halves2(a0 * select(inverse.xx, inverse, meets0) * unpack_halves2(gamma_a0)); }
   if (inside_b0) { y[second + j0] = pack_halves2(b0 * inverse.y * unpack_halves2(gamma_b0)); }
