@@ -189,6 +189,19 @@ def untimed_lines(machine, package):
         yield "\n</details>\n"
 
 
+def other_variants(machine, package, ours):
+    """Rows of what a package of benchmarks/ceilings was timed in beside the first, in the same run; it has no peers."""
+    for case, places in ours.items():
+        first = places.get("cold")
+        for report in (report for report in machine.safe if any(entry is first for entry in report["benchmarks"])):
+            copy = report["context"]["copy_bytes_per_second"]
+            for entry in report["benchmarks"]:
+                if entry["package"] == package and entry["case"] == case and entry["cold"] and timed(entry) and entry is not first and not is_floor(entry["variant"]):
+                    of_copy = f"{100 * entry['bytes_per_second'] / copy:.0f} %" if entry.get("bytes") else "-"
+                    yield (f"| {case} | {entry['variant']} | cold | {figure(entry)} | {microseconds(entry['seconds']['p10'])} - {microseconds(entry['seconds']['p90'])} | {of_copy} |" +
+                           (f" {flops_cell(entry, 0)} |" if entry.get("flops") else ""))
+
+
 def package_section(machine, package):
     peers = peer_entries(machine, package)
     names = list(dict.fromkeys(name for entries in peers.values() for name in entries))
@@ -239,6 +252,8 @@ def package_section(machine, package):
             if names:
                 cells.append(f"{min(fastest):.2f}" if fastest else "-")
             yield "| " + " | ".join(cells) + " |"
+    if package.startswith("wgk."):
+        yield from other_variants(machine, package, ours)
     machine.ratios += [(case, name, ratio) for (case, ratio), name in zip(ratios.best, ratios.best_names)]
     yield ""
     yield from ratios.lines(len(ours))
