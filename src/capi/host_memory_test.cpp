@@ -198,22 +198,24 @@ TEST(HostMemory, RunsOutWithoutADevice) {
   wgk_package_free(package);
 }
 
-TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
-  const auto result_of = [&](const char* name, const auto& function) {
-    starve(name, [&](wgk_error** error) {
-      wgk_result* result = nullptr;
-      const wgk_status status = function(&result, error);
-      wgk_tensor_free(wgk_result_tensor(result, "output"));
-      wgk_result_free(result);
-      return status;
-    });
-  };
+template <class Function>
+void starve_result(const char* name, const Function& function) {
+  starve(name, [&](wgk_error** error) {
+    wgk_result* result = nullptr;
+    const wgk_status status = function(&result, error);
+    wgk_tensor_free(wgk_result_tensor(result, "output"));
+    wgk_result_free(result);
+    return status;
+  });
+}
+
+TEST_F(CApi, CallsSurviveHostMemoryThatRunsOut) {
   wgk_call_options read_back = WGK_CALL_OPTIONS_INIT;
   read_back.read_back = true;
-  result_of("wgk_kernel_call", [&](wgk_result** result, wgk_error** error) {
+  starve_result("wgk_kernel_call", [&](wgk_result** result, wgk_error** error) {
     return wgk_kernel_call(norm, inputs, 3, &read_back, result, error);
   });
-  result_of("wgk_kernel_start", [&](wgk_result** result, wgk_error** error) {
+  starve_result("wgk_kernel_start", [&](wgk_result** result, wgk_error** error) {
     wgk_future* future = nullptr;
     wgk_status status = wgk_kernel_start(norm, inputs, 3, &read_back, &future, error);
     if (status == WGK_OK) status = wgk_future_wait(future, WGK_TIMEOUT_DEFAULT, error);
@@ -221,6 +223,18 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
     wgk_future_free(future);
     return status;
   });
+  // It works as before.
+  wgk_result* result = nullptr;
+  ASSERT_EQ(wgk_kernel_call(norm, inputs, 3, &read_back, &result, errors.at()), WGK_OK)
+      << errors.text();
+  wgk_tensor* output = wgk_result_tensor(result, "output");
+  EXPECT_NEAR(read(output)[0], 0.5F, 1e-5F);
+  wgk_tensor_free(output);
+  wgk_result_free(result);
+  EXPECT_FALSE(wgk_runtime_lost(runtime, nullptr, nullptr));
+}
+
+TEST_F(CApi, TensorsAndPlansSurviveHostMemoryThatRunsOut) {
   starve("wgk_tensor_upload", [&](wgk_error** error) {
     wgk_tensor* tensor = nullptr;
     const wgk_status status = wgk_tensor_upload(runtime, &x_host, nullptr, &tensor, error);
@@ -252,6 +266,11 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
     wgk_prepared_free(made);
     return status;
   });
+  EXPECT_FALSE(wgk_runtime_lost(runtime, nullptr, nullptr));
+}
+
+TEST_F(CApi, PreparedCallsSurviveHostMemoryThatRunsOut) {
+  const wgk_signature call = with_values();
   wgk_prepared* prepared = nullptr;
   ASSERT_EQ(wgk_kernel_prepare(norm, &call, &prepared, errors.at()), WGK_OK) << errors.text();
   wgk_tensor *x_tensor = nullptr, *gamma_tensor = nullptr, *y_tensor = nullptr;
@@ -272,7 +291,7 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
   });
   wgk_bound* bound = nullptr;
   ASSERT_EQ(wgk_prepared_bind(prepared, tensors, 4, nullptr, &bound, errors.at()), WGK_OK);
-  result_of("wgk_bound_run_and_read", [&](wgk_result** result, wgk_error** error) {
+  starve_result("wgk_bound_run_and_read", [&](wgk_result** result, wgk_error** error) {
     return wgk_bound_run_and_read(bound, result, error);
   });
   starve("wgk_bound_update",
@@ -296,14 +315,6 @@ TEST_F(CApi, SurvivesHostMemoryThatRunsOut) {
   wgk_bound_free(bound);
   for (wgk_tensor* tensor : {x_tensor, gamma_tensor, y_tensor}) wgk_tensor_free(tensor);
   wgk_prepared_free(prepared);
-  // It works as before.
-  wgk_result* result = nullptr;
-  ASSERT_EQ(wgk_kernel_call(norm, inputs, 3, &read_back, &result, errors.at()), WGK_OK)
-      << errors.text();
-  wgk_tensor* output = wgk_result_tensor(result, "output");
-  EXPECT_NEAR(read(output)[0], 0.5F, 1e-5F);
-  wgk_tensor_free(output);
-  wgk_result_free(result);
   EXPECT_FALSE(wgk_runtime_lost(runtime, nullptr, nullptr));
 }
 

@@ -120,6 +120,9 @@ Result<Pipelines::Pending> Pipelines::start(std::span<const PlanPass* const> pas
   Pending pending;
   pending.owner_ = shared_from_this();
   std::vector<std::pair<std::shared_ptr<Entry>, std::unique_lock<std::mutex>>> missing;
+  // From here to its place among these an entry is locked by nobody's lock object.
+  pending.entries_.reserve(passes.size());
+  missing.reserve(passes.size());
   for (const PlanPass* pass : passes) {
     bool ours = false;
     pending.entries_.push_back(find_or_add(*pass, ours));
@@ -127,7 +130,6 @@ Result<Pipelines::Pending> Pipelines::start(std::span<const PlanPass* const> pas
     if (ours) missing.emplace_back(entry, std::unique_lock(entry->mutex, std::adopt_lock));
   }
   for (const auto& [entry, lock] : missing) {
-    entry->started = std::chrono::steady_clock::now();
     if (auto status = begin(*entry); !status)
       publish(entry, std::unexpected(std::move(status.error())));
   }
@@ -213,6 +215,7 @@ Result<std::shared_ptr<const Layout>> Pipelines::layout(std::span<const BindingT
 
 // Makes the module and starts the pipeline.
 Status Pipelines::begin(Entry& entry) {
+  entry.started = std::chrono::steady_clock::now();
   auto made = layout(entry.types);
   if (!made) return std::unexpected(std::move(made.error()));
   entry.layout = std::move(*made);
@@ -243,6 +246,13 @@ Status Pipelines::begin(Entry& entry) {
 const Result<PipelineRef>* Pipelines::advance(const std::shared_ptr<Entry>& entry,
                                               std::optional<std::chrono::nanoseconds> timeout) {
   if (entry->result) return &*entry->result;
+  // Whoever was to begin it ran out of host memory.
+  if (entry->future.id == 0) {
+    if (auto status = begin(*entry); !status) {
+      publish(entry, std::unexpected(std::move(status.error())));
+      return &*entry->result;
+    }
+  }
   if (timeout && timeout->count() == 0) {
     const auto ready = device_->ready(entry->future);
     if (ready && !*ready) return nullptr;
