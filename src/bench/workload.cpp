@@ -327,7 +327,7 @@ void* WorkloadAhead::run(void* self) {
 void WorkloadAhead::make() {
   made_ = Workload::make(package_, bench_);
   // The check meets the same error, and says of what.
-  if (*made_) static_cast<void>((*made_)->prepare_check(package_));
+  if (*made_ && !(*made_)->prepare_check(package_)) return;
 }
 
 void WorkloadAhead::wait() {
