@@ -7,14 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/digest.h"
 #include "bench/device_texts.h"
 #include "jinja/template.h"
 
 namespace wgk::bench {
 namespace {
-
-constexpr std::uint32_t kLineWords = 32;  // of a memory line of 128 bytes
 
 struct Number {
   std::string_view name;
@@ -187,6 +186,7 @@ Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowSh
                    {"sharedBytes", static_cast<double>(shape.shared_bytes)},
                    {"rowBytes", static_cast<double>(shape.row_bytes)},
                    {"unit", static_cast<double>(shape.unit)},
+                   {"line", static_cast<double>(kLineBytes / shape.unit)},
                    {"lanes", static_cast<double>(shape.lanes)}},
                   std::move(tensors), {shape.groups, 1, 1});
 }
@@ -196,8 +196,8 @@ Result<std::shared_ptr<const Plan>> exchange_plan(int reads, int writes,
   std::vector<PlanTensor> tensors = stream_tensors(reads, writes, shape.bytes());
   std::vector<Use> uses;
   for (std::size_t i = 0; i < tensors.size(); ++i) uses.push_back({i, tensors[i].is_output});
-  const std::uint32_t stride =
-      (shape.slices + kLineWords - 1) / kLineWords * kLineWords + kLineWords;
+  constexpr std::int64_t line_words = kLineBytes / 4;
+  const std::int64_t stride = (ceil_div<std::int64_t>(shape.slices, line_words) + 1) * line_words;
   auto pass = make_pass("exchange", k_exchange_text,
                         {{"reads", static_cast<double>(reads)},
                          {"writes", static_cast<double>(writes)},

@@ -44,6 +44,8 @@ struct SumShape {
   std::uint64_t bytes() const { return std::uint64_t{16} * groups * lanes * items; }
 };
 Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumShape& shape);
+inline constexpr std::uint32_t kLineBytes = 128;  // of a memory line: accesses begin on their grid
+
 // Reads and writes as streams_plan, in `groups` workgroups that take `row_bytes` bytes each, one
 // after the other in memory, by `unit` bytes (4 or 16) at a time: tensors whose rows no vector of
 // 16 bytes divides. Each workgroup also reads `shared` more buffers of `shared_bytes` (a multiple

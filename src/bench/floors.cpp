@@ -4,6 +4,7 @@
 #include <cmath>
 #include <format>
 
+#include "base/checked.h"
 #include "base/try.h"
 
 namespace wgk::bench {
@@ -83,14 +84,15 @@ std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const
     // Rows that begin in the middle of a word are taken in pairs by words, which share none then.
     const std::uint64_t together = unit == 16 || streams.bytes / rows % 4 == 0 ? 1 : 2;
     const std::uint64_t bytes = streams.bytes / rows * together;
-    const std::uint64_t units = (bytes + unit - 1) / unit, line = 128 / unit;
+    const std::uint64_t units = ceil_div(bytes, unit), line = kLineBytes / unit;
     // Long rows, in workgroups of which enough run side by side.
     if (rows % together != 0 || rows / together > 65535 || bytes < 1024 || bytes > 65536) continue;
     for (const std::uint64_t most : {256U, 512U, 1024U}) {
       if (static_cast<double>(most) > limit) continue;
       // Evenly spread, in whole subgroups.
-      const std::uint64_t items = (units + line - 1 + most - 1) / most;
-      const std::uint64_t lanes = ((units + line - 1 + items - 1) / items + 31) / 32 * 32;
+      const std::uint64_t items = ceil_div(units + line - 1, most);
+      const std::uint64_t lanes =
+          ceil_div(ceil_div(units + line - 1, items), std::uint64_t{32}) * 32;
       if (!shapes.empty() && shapes.back().unit == unit && shapes.back().lanes == lanes) continue;
       shapes.push_back({.groups = static_cast<std::uint32_t>(rows / together),
                         .row_bytes = static_cast<std::uint32_t>(bytes),
@@ -279,10 +281,12 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
     }
   }
   if (kinds.streams) {
-    for (RowShape shape : row_shapes(plan, streams, caps)) {
+    const std::vector<RowShape> shapes = row_shapes(plan, streams, caps);
+    // As any kernel must that takes a row at a time, each also with what belongs to each row.
+    const std::vector<std::size_t> inputs =
+        shapes.empty() ? std::vector<std::size_t>{} : inputs_of_rows(plan, streams);
+    for (RowShape shape : shapes) {
       WGK_TRY(add(once + " " + row_label(shape), rows_plan(reads, writes, shape), shape.bytes()));
-      // As any kernel must that takes a row at a time, also what belongs to each row.
-      const std::vector<std::size_t> inputs = inputs_of_rows(plan, streams);
       if (inputs.empty()) continue;
       shape.shared = static_cast<std::uint32_t>(inputs.size());
       shape.shared_bytes =

@@ -149,28 +149,27 @@ Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rota
   if (caps.is_fallback_adapter && calls.size() > kManySets) kinds.shapes = 1;
   WGK_ASSIGN(const std::vector<Floor> kernels, floors_of(plan, streams, caps, kinds));
   std::vector<Timed> result;
+  const auto add = [&](std::string variant, std::size_t dispatches, double bytes,
+                       Rotation rotation) {
+    Measurement m{.package = entry.measurement.package,
+                  .name = entry.measurement.name,
+                  .variant = std::move(variant),
+                  .tags = entry.measurement.tags,
+                  .dispatches = dispatches,
+                  .bytes = bytes};
+    result.push_back({std::move(m), std::move(rotation)});
+  };
   for (const Floor& floor : kernels) {
     const double past = cold ? options_.cache_bytes : 0;
     WGK_ASSIGN(Rotation rotation, floor.on_buffers_of_case
                                       ? timer_.rotation_on(floor.plan, calls, floor.slots)
                                       : timer_.rotation_of(floor.plan, past));
-    Measurement m{.package = entry.measurement.package,
-                  .name = entry.measurement.name,
-                  .variant = floor.label,
-                  .tags = entry.measurement.tags};
-    m.dispatches = floor.plan->passes.size();
-    m.bytes = floor.bytes;
-    result.push_back({std::move(m), std::move(rotation)});
+    add(floor.label, floor.plan->passes.size(), floor.bytes, std::move(rotation));
   }
   if (options_.empty) {
     WGK_ASSIGN(const auto empty, empty_plan());
     WGK_ASSIGN(Rotation rotation, timer_.rotation_of(empty, 0));
-    Measurement m{.package = entry.measurement.package,
-                  .name = entry.measurement.name,
-                  .variant = std::string(kEmptyDispatch),
-                  .tags = entry.measurement.tags,
-                  .dispatches = 1};
-    result.push_back({std::move(m), std::move(rotation)});
+    add(std::string(kEmptyDispatch), 1, 0, std::move(rotation));
   }
   return result;
 }
