@@ -232,7 +232,7 @@ ROW_TUNABLES = {
     "JOINT_ITEMS": [1, 2, 8],
     "JOINT_GROUPS": [1, 8],
     "JOINT_FEW": [0, 4096],
-    "JOINT_LOOKS": [1, 2, 64],
+    "PATIENCE": [1, 2, 64],
 }
 
 

@@ -304,7 +304,7 @@ def joint():
                 form, statistics = (("residual", ""), ("bias_residual", "both"), ("plain", "inv"))[(i + j + k) % 3]
                 for looks in (1, 64):
                     cases.append(combination([rows, hidden], dtype, form, statistics, seed=9700 + 10 * i + j, name=f"joint_{name}_{looks}_looks_{rows}x{hidden}_{dtype}",
-                                             tunables={"PROFILE": "gpu", "TOGETHER": 1000, "JOINT_LOOKS": looks, **tunables}))
+                                             tunables={"PROFILE": "gpu", "TOGETHER": 1000, "PATIENCE": looks, **tunables}))
     for dtype in (F32, F16):
         for bad in ("nan", "inf"):
             hidden = 4096
