@@ -80,7 +80,7 @@ Result<CheckResult> check_rounds(Report baseline, const MeasureCases& measure, d
 
 double copied_bytes(const Measurement& measurement, const Context& context) {
   const double copy = measurement.copy_bytes_per_second > 0 ? measurement.copy_bytes_per_second
-                                                            : context.copy_bytes_per_second;
+                                                            : context.speed.copy_bytes_per_second;
   return measurement.seconds.p10 * copy;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 Report run(double copy, double seconds) {
   Report report;
-  report.context.copy_bytes_per_second = copy;
+  report.context.speed.copy_bytes_per_second = copy;
   report.measurements.push_back(
       {.package = "a.B", .name = "case", .variant = "v", .seconds = summarize({seconds})});
   return report;
@@ -84,7 +84,7 @@ class Rounds {
   Result<CheckResult> check() {
     Report baseline;
     for (const auto& [name, costs] : costs_) baseline.measurements.push_back(of(name, 1));
-    baseline.context.copy_bytes_per_second = 100;
+    baseline.context.speed.copy_bytes_per_second = 100;
     return check_in_rounds(baseline, [this](const CaseNames& names) { return measure(names); });
   }
 
@@ -98,7 +98,7 @@ class Rounds {
     const std::size_t round = asked.size();
     asked.push_back(names);
     Report report;
-    report.context.copy_bytes_per_second = 100;
+    report.context.speed.copy_bytes_per_second = 100;
     for (const auto& [package, name] : names) {
       const std::vector<double>& costs = costs_.at(name);
       Measurement m = of(name, round < costs.size() ? std::abs(costs[round]) : 1);

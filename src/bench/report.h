@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/device_speed.h"
 #include "bench/statistics.h"
 #include "wgk/error.h"
 #include "wgk/json.h"
@@ -22,12 +23,9 @@ struct Context {
   bool software = false;  // a CPU behind the API: proves correctness and host cost, never GPU speed
   std::string mode;       // "safe" or "trusted"
   std::string clock;      // "timestamp query" or "wall time of a batch"
-  bool kept_awake = false;                // the cores, by loops of idle priority
-  double cache_bytes = 0;                 // last-level cache that cold figures rotate past
-  double copy_bytes_per_second = 0;       // read + write, this run
-  double empty_dispatch_seconds = 0;      // independent, no bindings
-  double dependent_dispatch_seconds = 0;  // each waits for the one before
-  bool clock_held = true;                 // while the three were measured
+  bool kept_awake = false;  // the cores, by loops of idle priority
+  double cache_bytes = 0;   // last-level cache that cold figures rotate past
+  DeviceSpeed speed;
   std::vector<std::pair<std::string, std::string>> packages;  // op id -> digest of the manifest
 };
 

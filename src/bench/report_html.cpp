@@ -47,7 +47,7 @@ void cover(Axis& axis, double value) {
 }
 
 std::string roofline(const Report& report) {
-  const double copy = report.context.copy_bytes_per_second;
+  const double copy = report.context.speed.copy_bytes_per_second;
   Axis x{1e30, 1e-30, true, "FLOP per byte (least work and traffic)"};
   Axis y{1e30, 1e-30, true, "FLOP/s"};
   bool cold = false, hot = false;
@@ -156,7 +156,7 @@ std::string measurement_row(const Measurement& m, double copy, double widest) {
 }
 
 std::string measurements_table(const Report& report, bool cold) {
-  const double copy = report.context.copy_bytes_per_second;
+  const double copy = report.context.speed.copy_bytes_per_second;
   double widest = 1;
   std::size_t count = 0;
   for (const Measurement& m : report.measurements) {
@@ -207,10 +207,10 @@ std::string context_table(const Context& c) {
   row("mode", c.mode);
   row("clock", c.clock);
   if (c.kept_awake) row("cores", "kept awake");
-  row("copy speed (read + write)", format_rate(c.copy_bytes_per_second, "B/s"));
-  row("empty dispatch", format_seconds(c.empty_dispatch_seconds));
-  row("dependent dispatch", format_seconds(c.dependent_dispatch_seconds));
-  if (!c.clock_held) row("the clocks during these", "unsteady");
+  row("copy speed (read + write)", format_rate(c.speed.copy_bytes_per_second, "B/s"));
+  row("empty dispatch", format_seconds(c.speed.empty_dispatch_seconds));
+  row("dependent dispatch", format_seconds(c.speed.dependent_dispatch_seconds));
+  if (!c.speed.clock_held) row("the clocks during these", "unsteady");
   row("cache that cold buffers rotate past", format_rate(c.cache_bytes, "B"));
   row("wgkernels", c.library_version);
   for (const auto& [op, digest] : c.packages) row(op.c_str(), "manifest sha256 " + digest);
@@ -225,9 +225,10 @@ std::string cards(const Report& report) {
   const auto card = [&](const std::string& value, const std::string& what) {
     html += std::format("<li><b>{}</b><span>{}</span></li>\n", escape_html(value), what);
   };
-  card(format_rate(c.copy_bytes_per_second, "B/s"), "copying, read and write");
-  card(format_seconds(c.empty_dispatch_seconds), "an empty dispatch");
-  card(format_seconds(c.dependent_dispatch_seconds), "a dispatch that waits for the last one");
+  card(format_rate(c.speed.copy_bytes_per_second, "B/s"), "copying, read and write");
+  card(format_seconds(c.speed.empty_dispatch_seconds), "an empty dispatch");
+  card(format_seconds(c.speed.dependent_dispatch_seconds),
+       "a dispatch that waits for the last one");
   card(std::format("{}", report.measurements.size() - static_cast<std::size_t>(failed)),
        failed > 0 ? std::format("measurements; {} not timed", failed) : "measurements");
   return html + "</ul>\n";

@@ -83,10 +83,10 @@ Json context_json(const Context& c) {
                        {"clock", c.clock},
                        {"kept_awake", c.kept_awake},
                        {"cache_bytes", c.cache_bytes},
-                       {"copy_bytes_per_second", c.copy_bytes_per_second},
-                       {"empty_dispatch_seconds", c.empty_dispatch_seconds},
-                       {"dependent_dispatch_seconds", c.dependent_dispatch_seconds},
-                       {"clock_held", c.clock_held},
+                       {"copy_bytes_per_second", c.speed.copy_bytes_per_second},
+                       {"empty_dispatch_seconds", c.speed.empty_dispatch_seconds},
+                       {"dependent_dispatch_seconds", c.speed.dependent_dispatch_seconds},
+                       {"clock_held", c.speed.clock_held},
                        {"packages", std::move(packages)}});
 }
 
@@ -119,8 +119,8 @@ Json measurement_json(const Measurement& m, const Context& context) {
                             {"clock_retries", m.clock_retries},
                             {"clock_held", m.clock_held},
                             {"largest_error", m.largest_error}});
-  if (context.copy_bytes_per_second > 0) {
-    json.set("fraction_of_copy", m.bytes_per_second() / context.copy_bytes_per_second);
+  if (context.speed.copy_bytes_per_second > 0) {
+    json.set("fraction_of_copy", m.bytes_per_second() / context.speed.copy_bytes_per_second);
   }
   if (m.copy_bytes_per_second > 0) json.set("copy_beside", m.copy_bytes_per_second);
   if (!m.error.empty()) {
@@ -162,21 +162,22 @@ Measurement measurement_from(const Json& json) {
 }
 
 Context context_from(const Json& json) {
-  Context c{.date = text_or_empty(json, "date"),
-            .library_version = text_or_empty(json, "library_version"),
-            .adapter = text_or_empty(json, "adapter"),
-            .driver = text_or_empty(json, "driver"),
-            .backend = text_or_empty(json, "backend"),
-            .device_type = text_or_empty(json, "device_type"),
-            .software = flag(json, "software"),
-            .mode = text_or_empty(json, "mode"),
-            .clock = text_or_empty(json, "clock"),
-            .kept_awake = flag(json, "kept_awake"),
-            .cache_bytes = number_or_zero(json, "cache_bytes"),
-            .copy_bytes_per_second = number_or_zero(json, "copy_bytes_per_second"),
-            .empty_dispatch_seconds = number_or_zero(json, "empty_dispatch_seconds"),
-            .dependent_dispatch_seconds = number_or_zero(json, "dependent_dispatch_seconds"),
-            .clock_held = clock_held(json)};
+  Context c{
+      .date = text_or_empty(json, "date"),
+      .library_version = text_or_empty(json, "library_version"),
+      .adapter = text_or_empty(json, "adapter"),
+      .driver = text_or_empty(json, "driver"),
+      .backend = text_or_empty(json, "backend"),
+      .device_type = text_or_empty(json, "device_type"),
+      .software = flag(json, "software"),
+      .mode = text_or_empty(json, "mode"),
+      .clock = text_or_empty(json, "clock"),
+      .kept_awake = flag(json, "kept_awake"),
+      .cache_bytes = number_or_zero(json, "cache_bytes"),
+      .speed = {.copy_bytes_per_second = number_or_zero(json, "copy_bytes_per_second"),
+                .empty_dispatch_seconds = number_or_zero(json, "empty_dispatch_seconds"),
+                .dependent_dispatch_seconds = number_or_zero(json, "dependent_dispatch_seconds"),
+                .clock_held = clock_held(json)}};
   if (const Json* packages = json.find("packages"); packages && packages->if_object()) {
     for (const auto& [op, digest] : *packages->if_object()) {
       if (const std::string* text = digest.if_string()) c.packages.emplace_back(op, *text);

@@ -46,10 +46,10 @@ Row measurement_row(const Measurement& m, const Context& context) {
              format_seconds(m.seconds.p10) + " - " + format_seconds(m.seconds.p90),
              m.bytes > 0 ? format_rate(m.bytes_per_second(), "B/s") : "-",
              m.flops > 0 ? format_rate(m.flops_per_second(), "FLOP/s") : "-"};
-  const bool fraction = m.bytes > 0 && context.copy_bytes_per_second > 0;
-  row.push_back(
-      fraction ? std::format("{:.0f} %", 100 * m.bytes_per_second() / context.copy_bytes_per_second)
-               : "-");
+  const bool fraction = m.bytes > 0 && context.speed.copy_bytes_per_second > 0;
+  row.push_back(fraction ? std::format("{:.0f} %", 100 * m.bytes_per_second() /
+                                                       context.speed.copy_bytes_per_second)
+                         : "-");
   row.push_back(std::format("{}", m.seconds.samples));
   row.push_back(std::format("{}", m.seconds.outliers));
   if (!m.clock_held) row.push_back("clock unsteady");
@@ -74,7 +74,7 @@ void add_host_table(std::string& text, const Report& report, bool terminal) {
 }  // namespace
 
 bool clocks_held(const Report& report) {
-  return report.context.clock_held &&
+  return report.context.speed.clock_held &&
          std::ranges::all_of(report.measurements, &Measurement::clock_held);
 }
 
@@ -100,10 +100,11 @@ std::string to_table(const Report& report, bool terminal) {
   std::string text = std::format("device: {}{}, {} mode; clock: {}{}\n", c.adapter,
                                  c.software ? " (software: no GPU speed)" : "", c.mode, c.clock,
                                  c.kept_awake ? "; cores kept awake" : "");
-  text += std::format(
-      "copy {}; empty dispatch {}; dependent dispatch {}{}\n\n",
-      format_rate(c.copy_bytes_per_second, "B/s"), format_seconds(c.empty_dispatch_seconds),
-      format_seconds(c.dependent_dispatch_seconds), c.clock_held ? "" : "; clock unsteady");
+  text += std::format("copy {}; empty dispatch {}; dependent dispatch {}{}\n\n",
+                      format_rate(c.speed.copy_bytes_per_second, "B/s"),
+                      format_seconds(c.speed.empty_dispatch_seconds),
+                      format_seconds(c.speed.dependent_dispatch_seconds),
+                      c.speed.clock_held ? "" : "; clock unsteady");
   std::vector<Row> rows = {{"case [variant]", "data", "median", "10-90 %", "bytes/s", "FLOP/s",
                             "of copy", "n", "outliers"}};
   for (const Measurement& m : report.measurements) rows.push_back(measurement_row(m, c));

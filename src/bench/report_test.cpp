@@ -23,9 +23,9 @@ Report example() {
                     .mode = "safe",
                     .clock = "timestamp query",
                     .cache_bytes = 6e7,
-                    .copy_bytes_per_second = 4e12,
-                    .empty_dispatch_seconds = 2e-7,
-                    .dependent_dispatch_seconds = 1.8e-6,
+                    .speed = {.copy_bytes_per_second = 4e12,
+                              .empty_dispatch_seconds = 2e-7,
+                              .dependent_dispatch_seconds = 1.8e-6},
                     .packages = {{"a.B", "abc="}}};
   Measurement timed{.package = "a.B",
                     .name = "big",
@@ -118,9 +118,9 @@ TEST(Report, SaysWhereTheClocksDidNotHold) {
   ASSERT_TRUE(back);
   EXPECT_FALSE(back->measurements[0].clock_held);
   EXPECT_TRUE(back->measurements[1].clock_held);
-  report.context.clock_held = false;
+  report.context.speed.clock_held = false;
   EXPECT_TRUE(contains(to_table(report, false), "dependent dispatch 1.80 us; clock unsteady\n"));
-  EXPECT_FALSE(report_from_json(to_json(report))->context.clock_held);
+  EXPECT_FALSE(report_from_json(to_json(report))->context.speed.clock_held);
 }
 
 TEST(Report, SaysThatTheCoresWereKeptAwake) {

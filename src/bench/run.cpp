@@ -377,14 +377,11 @@ Result<Report> run(const gpu::Context& context, const Subject& subject, const Su
       report.context.packages.emplace_back(one->package->manifest.op_id(),
                                            one->package->manifest_digest);
   }
-  DeviceSpeed speed = complete.speed.value_or(DeviceSpeed{});
-  if (!complete.speed) {
-    WGK_ASSIGN(speed, timer->device_speed(complete.cache_bytes));
+  if (complete.speed) {
+    report.context.speed = *complete.speed;
+  } else {
+    WGK_ASSIGN(report.context.speed, timer->device_speed(complete.cache_bytes));
   }
-  report.context.copy_bytes_per_second = speed.copy_bytes_per_second;
-  report.context.empty_dispatch_seconds = speed.empty_dispatch_seconds;
-  report.context.dependent_dispatch_seconds = speed.dependent_dispatch_seconds;
-  report.context.clock_held = speed.clock_held;
   Runner runner(context, *timer, complete, report, progress);
   std::vector<const package::BenchCase*> cases;
   for (const package::BenchCase& bench : subject.benches) {

@@ -50,7 +50,7 @@ TEST(Run, TimesACaseBesideItsFloor) {
   EXPECT_TRUE(report->comparisons[0].cold);
   EXPECT_FALSE(report->comparisons[floors].cold);
   EXPECT_GT(report->comparisons[0].ratio.median, 0);
-  EXPECT_GT(report->context.copy_bytes_per_second, 0);
+  EXPECT_GT(report->context.speed.copy_bytes_per_second, 0);
 }
 
 // Also where one cannot be made: the case is a measurement with an error, the next one is timed.
@@ -421,8 +421,8 @@ TEST(Run, SaysWhichClockTimed) {
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   EXPECT_EQ(report->context.clock, "wall time of a batch");
   EXPECT_GT(report->measurements.at(0).seconds.median, 0);
-  EXPECT_GT(report->context.empty_dispatch_seconds, 0);
-  EXPECT_GT(report->context.dependent_dispatch_seconds, 0);
+  EXPECT_GT(report->context.speed.empty_dispatch_seconds, 0);
+  EXPECT_GT(report->context.speed.dependent_dispatch_seconds, 0);
 }
 
 TEST(Run, KeepsTheCoresAwakeWhenAskedTo) {
@@ -526,8 +526,8 @@ TEST(Run, TheSpeedOfTheDeviceMayBeKnown) {
   options.speed = DeviceSpeed{.copy_bytes_per_second = 5, .empty_dispatch_seconds = 6};
   const auto report = run(*device(), row_norm(), nullptr, options, {});
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
-  EXPECT_EQ(report->context.copy_bytes_per_second, 5);
-  EXPECT_EQ(report->context.empty_dispatch_seconds, 6);
+  EXPECT_EQ(report->context.speed.copy_bytes_per_second, 5);
+  EXPECT_EQ(report->context.speed.empty_dispatch_seconds, 6);
 }
 
 TEST(Run, NoCaseSelectedIsAnEmptyReport) {

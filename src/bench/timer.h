@@ -12,6 +12,7 @@
 
 #include "bench/clock_guard.h"
 #include "bench/device_plans.h"
+#include "bench/device_speed.h"
 #include "bench/keep_awake.h"
 #include "gpu/executor.h"
 #include "gpu/timing.h"
@@ -37,14 +38,6 @@ struct Timing {
   std::vector<double> seconds;    // per call, one entry per pass
   std::uint32_t repetitions = 0;  // calls per pass
   ClockGuard::Outcome clock;
-};
-
-// What the device does at best, measured once per run.
-struct DeviceSpeed {
-  double copy_bytes_per_second = 0;  // read + write of large buffers
-  double empty_dispatch_seconds = 0;
-  double dependent_dispatch_seconds = 0;
-  bool clock_held = true;  // during each of the three
 };
 
 class Timer {

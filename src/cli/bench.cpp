@@ -117,13 +117,6 @@ Result<bench::RunOptions> options_of(const BenchFlags& flags) {
   return options;
 }
 
-bench::DeviceSpeed speed_of(const bench::Context& context) {
-  return {.copy_bytes_per_second = context.copy_bytes_per_second,
-          .empty_dispatch_seconds = context.empty_dispatch_seconds,
-          .dependent_dispatch_seconds = context.dependent_dispatch_seconds,
-          .clock_held = context.clock_held};
-}
-
 Result<bench::Report> measure(const Session& session, const BenchFlags& flags,
                               const gpu::Context& context, bench::RunOptions options) {
   const auto progress = [&](const bench::Measurement& m) {
@@ -145,7 +138,7 @@ Result<bench::Report> measure(const Session& session, const BenchFlags& flags,
     };
     WGK_ASSIGN(bench::Report part, bench::run(context, subject, against ? &*against : nullptr,
                                               options, progress, keep));
-    options.speed = speed_of(part.context);
+    options.speed = part.context.speed;
     if (report.measurements.empty()) {
       report = std::move(part);
       continue;
@@ -225,7 +218,7 @@ Result<bench::CheckResult> check_baseline(const Session& session, const BenchFla
             chosen.packages.push_back(flags.packages[i]);
         }
         WGK_ASSIGN(bench::Report report, measure(session, chosen, context, options));
-        options.speed = speed_of(report.context);
+        options.speed = report.context.speed;
         return report;
       });
 }
