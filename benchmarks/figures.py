@@ -6,11 +6,12 @@ import json
 import math
 import pathlib
 import re
+import statistics
 
 MAX_RETRIES = 3      # of a timing during which the clocks fell: max_retries in src/bench/timer.h
 SAMPLES = 30         # that a figure is to have
 EMPTY = "empty dispatch"
-GOALS = json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())["goals"]
+GOALS, MULTIPLES = (json.loads((pathlib.Path(__file__).parent / "goals.json").read_text())[part] for part in ("goals", "multiples"))
 CASES = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
 
@@ -35,7 +36,7 @@ class Machine:
 
     def __init__(self, name):
         self.name = name
-        self.safe, self.trusted, self.modes, self.peers, self.turns, self.host, self.notes = [], [], [], [], [], None, ""
+        self.safe, self.trusted, self.modes, self.peers, self.turns, self.host, self.notes = [], [], [], [], [], None, []
         self.ratios = []   # (case, best peer, its time over ours), of all packages
 
     def add(self, report):
@@ -60,6 +61,11 @@ def timed(entry):
     return not entry.get("error_occurred")
 
 
+def run_date(report):
+    """Day and minute, UTC."""
+    return report["context"]["date"][:16].replace("T", " ")
+
+
 def ours_by_case(reports, package):
     """case -> {"cold": entry, "hot": entry}: of the newest report that has it (one without host costs where there is one), and of several variants the
     one measured first, which is the selected one; floors are no variant. A variant that refuses a case counts only where none was timed."""
@@ -68,7 +74,7 @@ def ours_by_case(reports, package):
         for entry in report["benchmarks"]:
             if entry["package"] != package or is_floor(entry["variant"]) or entry["variant"] == EMPTY or trusted(entry["variant"]):
                 continue
-            entry["gap"] = report["context"]["dependent_dispatch_seconds"]
+            entry["gap"], entry["date"] = report["context"]["dependent_dispatch_seconds"], run_date(report)
             places = found.setdefault(entry["case"], {})
             known = places.setdefault("cold" if entry["cold"] else "hot", entry)
             if not timed(known) and timed(entry) and any(known is other for other in report["benchmarks"]):
@@ -116,61 +122,6 @@ def trusted(name):
 def beside_floors(report, kind):
     """What was compared with a floor kernel of a kind: cold buffers, our kernel in safe mode."""
     return [c for c in report.get("comparisons", []) if floor_kind(c["b"]) == kind and not trusted(c["a"]) and c.get("cold", True)]
-
-
-def in_two(floor):
-    """Whether a floor is the fastest of the tried ways in which two dispatches can move a case's streams."""
-    return " + " in floor["variant"]
-
-
-def reads_back(floor):
-    """Whether the second of two dispatches reads at all: one that only writes knows nothing of what was read."""
-    return re.search(r"\+ \d+r", floor["variant"]) is not None
-
-
-def moves_more(floor, entry):
-    """Whether a floor moves more bytes than two dispatches must: before there were several ways, it read everything twice."""
-    if in_two(floor):
-        return False
-    streams = re.match(r"floor (\d+)r(\d+)w", floor["variant"])
-    twice = (2 * int(streams[1]) + int(streams[2])) / (int(streams[1]) + int(streams[2])) if "in two dispatches" in floor["variant"] else 1
-    return twice * floor.get("bytes", 0) > 1.01 * entry.get("bytes", 0)
-
-
-def bounds(floor, entry, goal_us):
-    """Whether a floor shows that the goal is out of reach: it takes 1 % more than the goal at least, moves no more than the case must, its clock was
-    steady, and ours does not beat it."""
-    us = floor["seconds"]["median"] * 1e6
-    return not unsteady(floor) and not moves_more(floor, entry) and us >= 1.01 * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
-
-
-def goal_state(goal, entry, floor, with_sum, back, of_floor):
-    if entry is None:
-        return "not timed"
-    if "of_floor" in goal and of_floor:
-        return "reached" if of_floor <= goal["of_floor"] else "missed"
-    if "us" not in goal:
-        return "no floor"
-    if entry.get("flops_per_second", 0) < 1e12 * goal.get("tflops", 0):
-        return "missed"
-    if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
-        return "reached"
-    if floor and bounds(floor, entry, goal["us"]):
-        return "below the floor in two dispatches" if in_two(floor) else "below the floor"
-    if back and bounds(back, entry, goal["us"]):
-        return "below the floor that reads back"
-    return "below the floor with a sum" if with_sum and bounds(with_sum, entry, goal["us"]) else "missed"
-
-
-def floor_cell(floor, with_sum, back, entry):
-    text = figure(floor) if floor else "-"
-    if floor and entry and moves_more(floor, entry):
-        text += ", moves more"
-    if floor and in_two(floor):
-        text += ", in two dispatches"
-    if floor and back and not reads_back(floor):
-        text += f", {figure(back)} reading back"
-    return text + (f", with a sum {figure(with_sum)}" if with_sum else "")
 
 
 def untimed_cases(machine, package):
@@ -229,3 +180,46 @@ def beside_fastest(machine, kind):
         first = {case: tried for (case, _), tried in reversed(here.items())}     # of several variants the one measured first
         found |= {case: (report, max(tried, key=lambda c: c["ratio"]["median"]), len(tried)) for case, tried in first.items()}
     return found
+
+
+def trusted_pairs(machine):
+    """(package, case, data, safe over trusted time, its range or None, both figures) of the same cases and variants of the same text of a package: interleaved where a run had
+    both modes (`wgk bench --both-modes`), else of two runs."""
+    for package in machine.packages():
+        pairs, medians = {}, {}
+        for report in (report for report in by_date(machine.safe + machine.modes) if package in report["context"]["packages"]):
+            found = {(c["name"], c["a"], c.get("cold", True)): c for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
+            pairs |= found
+            both = {(case, side, cold) for (case, _, cold), c in found.items() for side in (c["a"], c["b"])}
+            medians |= {key: figure(e) for e in report["benchmarks"]
+                        if e["package"] == package and timed(e) and (key := (e["case"], e["variant"], e["cold"])) in both}
+        for (case, name, cold), c in sorted(pairs.items(), key=lambda item: (size_order(item[0][0]), not item[0][2])):
+            spread = f"{1 / c['ratio']['p90']:.3f} - {1 / c['ratio']['p10']:.3f}"
+            yield package, case, "cold" if cold else "hot", 1 / c["ratio"]["median"], spread, medians[case, c["b"], cold], medians[case, name, cold]
+        in_trusted = ours_by_case(machine.trusted, package)
+        digests = {report["context"]["packages"].get(package) for report in machine.trusted}
+        safe = ours_by_case([r for r in machine.safe if r["context"]["packages"].get(package) in digests], package)
+        for case in (case for case in safe if not any(case == name for name, _, _ in pairs)):
+            for data in sorted(set(safe[case]) & set(in_trusted.get(case, {}))):
+                a, b = safe[case][data], in_trusted[case][data]
+                if timed(a) and timed(b) and a["variant"] == b["variant"]:
+                    yield package, case, data, a["seconds"]["median"] / b["seconds"]["median"], None, figure(a), figure(b)
+
+
+def beside_empty(machine):
+    """(case, data, of a floor) -> (report, comparison, of how many) with a dispatch that does nothing, timed between the samples (`wgk bench --empty`); of floors the fastest."""
+    rows = {}
+    for report in by_date(machine.safe):
+        found = collections.defaultdict(list)
+        for c in report.get("comparisons", []):
+            if c["b"] == EMPTY and not trusted(c["a"]):
+                found[c["name"], "cold" if c.get("cold", True) else "hot", is_floor(c["a"])].append(c)
+        rows |= {key: (report, min(pairs, key=lambda c: c["ratio"]["median"]) if key[2] else pairs[0], len(pairs)) for key, pairs in found.items()}
+    return rows
+
+
+def turns_ratios(report):
+    """(package, (peer over ours, peer over the floor)) of each case of a comparison in turns: medians of its rounds."""
+    for row in report["rows"]:
+        if "error" not in row:
+            yield row["package"], tuple(statistics.median(t / s for t, s in zip(row["theirs"], row[side])) for side in ("ours", "floor"))

@@ -8,21 +8,28 @@
 
 Files of `wgk bench --json` hold our figures (in safe and in trusted mode), files of the peers runner theirs, files of benchmarks/host/run.py what the
 host costs. Files that belong to one machine have the same first part of their name: nvidia-h200.ours.json, nvidia-h200.cuda.json, llvmpipe.ours.json,
-llvmpipe.ort-cpu.json; nvidia-h200.notes-ssln.md and other .md files are put before its tables. benchmarks/goals.json says what a case is to take.
+llvmpipe.ort-cpu.json; nvidia-h200.notes-ssln.md and other .md files are linked to by their titles. benchmarks/goals.json says what a case is to take.
 """
 
 import argparse
 import collections
 import json
 import pathlib
-import re
 import statistics
 import sys
 
 import derived_goals
+import goals_page
 import ratio_plot
-from figures import (EMPTY, Machine, beside_fastest, by_date, figure, floor_cell, floor_entries, floor_ratios, geometric_mean, goal_state, GOALS, is_floor, microseconds, moves_more,
-                     ours_by_case, reads_back, peer_entries, rate, samples, size_order, SAMPLES, timed, trusted, untimed_cases)
+from figures import (Machine, beside_empty, beside_fastest, by_date, figure, geometric_mean, is_floor, microseconds, MULTIPLES, ours_by_case, peer_entries, rate, run_date, samples, size_order,
+                     SAMPLES, timed, trusted, trusted_pairs, turns_ratios, untimed_cases)
+from peer_ratios import Ratios, ratios_of, their_entries, WEBGPU
+from verdicts import mean_state, moves_more, STATES
+
+
+def between(values, form):
+    least, most = form(values[0]), form(values[-1])
+    return least if least == most else f"{least} to {most}"
 
 
 def context_lines(machine):
@@ -31,132 +38,21 @@ def context_lines(machine):
     yield f"{c['adapter']} ({c['driver']}), {c['backend']}; times by {', '.join(dict.fromkeys(r['context']['clock'] for r in machine.safe))}."
     if any(report["context"].get("software") for report in machine.safe):
         yield "**A software adapter: these figures prove host cost and compare CPU programs, never GPU speed.**"
-    yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.modes + machine.peers)} runs: what the machine gave in each, versions of the peers</summary>\n"
-    for report in machine.safe + machine.trusted + machine.modes:
-        c = report["context"]
-        yield (f"- {c['date'][:10]}, {', '.join(name.split('.')[-1] for name in c['packages'])}, {c['mode']} mode{AWAKE if c.get('kept_awake') else ''}: copy "
-               f"{rate(c['copy_bytes_per_second'], 'B/s')} read + write, empty dispatch {microseconds(c['empty_dispatch_seconds'])} us, dependent dispatch "
-               f"{microseconds(c['dependent_dispatch_seconds'])} us")
-    for report in machine.peers:
-        c = report["context"]
+    yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.modes + machine.peers)} runs: what the machine gave in them, versions of the peers</summary>\n"
+    alike = collections.defaultdict(list)
+    for c in (report["context"] for report in machine.safe + machine.trusted + machine.modes):
+        alike[c["date"][:10], ", ".join(name.split(".")[-1] for name in c["packages"]), f"{c['mode']} mode{AWAKE if c.get('kept_awake') else ''}"].append(c)
+    for (date, packages, mode), contexts in sorted(alike.items()):
+        copy, empty, dependent = (sorted(c[name] for c in contexts) for name in ("copy_bytes_per_second", "empty_dispatch_seconds", "dependent_dispatch_seconds"))
+        yield (f"- {date}, {packages}, {mode}, {len(contexts)} run{'s' * (len(contexts) > 1)}: copy {between(copy, lambda v: rate(v, 'B/s'))} read + write, empty dispatch "
+               f"{between(empty, microseconds)} us, dependent dispatch {between(dependent, microseconds)} us")
+    peers = collections.Counter()
+    for c in (report["context"] for report in machine.peers):
         versions = ", ".join(f"{k} {v}" for k, v in c["versions"].items() if v != "missing")
         node = f"; a node of a captured graph {microseconds(c['graph_node_seconds'])} us" if c.get("graph_node_seconds") else ""
-        yield f"- {c['date'][:10]}, peers{': ' + c['source'] if c.get('source') else ''}{AWAKE if c.get('kept_awake') else ''}: {versions}{node}"
+        peers[f"{c['date'][:10]}, peers{': ' + c['source'] if c.get('source') else ''}{AWAKE if c.get('kept_awake') else ''}: {versions}{node}"] += 1
+    yield from (f"- {line}{f' ({count} runs)' if count > 1 else ''}" for line, count in peers.items())
     yield "\n</details>"
-
-
-WEBGPU = "ONNX Runtime WebGPU"
-WEBGPU_GOAL = 10     # times, on a GPU
-TURNS_GOALS = {"com.microsoft.SkipSimplifiedLayerNormalization": 20, "com.microsoft.SkipGroupNorm": 8}     # times, by geometric mean, on llvmpipe
-
-
-class Ratios:
-    """Peer time over ours, for each peer and for the best peer of each case, with and without what a launch costs each side."""
-
-    def __init__(self):
-        self.by_peer, self.at_floor = collections.OrderedDict(), collections.OrderedDict()
-        self.best, self.best_names, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows, self.webgpu_rows = [], [], [], [], [], []
-
-    def add(self, case, seconds, gap, theirs, floor=None):
-        ratios, without = [], []
-        theirs = {n: e for n, e in theirs.items() if n != WEBGPU}   # whole calls have a section of their own
-        webgpu = [e for n, e in theirs.items() if n.startswith(WEBGPU) and timed(e)]
-        if webgpu:
-            theirs[f"{WEBGPU}, least of its timings"] = min(webgpu, key=lambda e: e["seconds"]["median"])
-            if floor:
-                self.webgpu_rows.append((case, seconds, theirs[f"{WEBGPU}, least of its timings"]["seconds"]["median"], floor))
-        for name, entry in theirs.items():
-            if not timed(entry) or is_floor(name):
-                continue
-            peer = entry["seconds"]["median"]
-            self.by_peer.setdefault(name, []).append((case, peer / seconds))
-            if floor:
-                self.at_floor.setdefault(name, []).append(peer / floor)
-            ratios.append(peer / seconds)
-            if entry["gap"] and seconds > gap:
-                without.append((peer - entry["gap"]) / (seconds - gap))
-                if name == "torch.compile":
-                    self.compiled_without_gaps.append((case, without[-1]))
-                    self.gap_rows.append((case, seconds, gap, peer, entry["gap"], floor))
-        if ratios:
-            self.best.append((case, min(ratios)))
-            self.best_names.append(min((e["seconds"]["median"], n) for n, e in theirs.items() if timed(e) and not is_floor(n))[1])
-        if without:
-            self.best_without_gaps.append((case, min(without)))
-
-    @staticmethod
-    def text(pairs):
-        values = [ratio for _, ratio in pairs]
-        losses = [f"{case} {ratio:.2f}" for case, ratio in pairs if ratio < 1]
-        return f"{geometric_mean(values):.2f} ({len(values)} cases" + (f"; losses: {', '.join(losses)})" if losses else ", no loss)")
-
-    def lines(self, timed_cases):
-        if not self.best:
-            return
-        compared = len({case for case, _ in self.best})
-        rest = f"; {timed_cases - compared} of the {timed_cases} timed cases have no peer here" if compared < timed_cases else ""
-        yield f"Geometric means of peer time over ours (above 1: ours is faster{rest}):\n"
-        for name, pairs in self.by_peer.items():
-            floors = self.at_floor.get(name, [])
-            most = f"; {geometric_mean(floors):.2f} if every case of ours took what its floor kernel takes" if len(floors) == len(pairs) else ""
-            yield f"- {name}: {self.text(pairs)}{most}"
-        yield f"- best peer of each case: {self.text(self.best)}"
-        if self.best_without_gaps:
-            yield f"- the same with each side's own launch gap (our dependent dispatch, their graph node) taken off: {self.text(self.best_without_gaps)}"
-        for title, pairs in (("", self.by_peer.get("torch.compile", [])), (" and without launch gaps", self.compiled_without_gaps)):
-            large = [(case, ratio) for case, ratio in pairs if rows_of(case) >= 512]
-            if large:
-                yield f"- torch.compile, from 512 rows up{title}: {self.text(large)}"
-        yield ""
-        yield from self.gap_lines()
-        yield from self.webgpu_lines()
-
-    def webgpu_lines(self):
-        """Case by case what is left to win against the WebGPU peer: a kernel that only streams the case's bytes is so many times faster, no more."""
-        if not self.webgpu_rows:
-            return
-        yield (f"Against {WEBGPU} (the least of its timings), goal {WEBGPU_GOAL} times. The floor is a kernel that only reads and writes the case's tensors, on this device in the same "
-               "run as ours: nothing with these streams is faster, so where it stays below the goal the goal is out of reach. (That of 1x262144 is in two dispatches and bounds what "
-               "needs two; the goal is reached there.)\n")
-        yield "| case | ours, us | theirs, us | theirs / ours | floor, us | theirs / floor | |\n|" + " --- |" * 7
-        rows = self.webgpu_rows
-        for case, ours, theirs, floor in rows:
-            yield (f"| {case} | {microseconds(ours)} | {microseconds(theirs)} | {theirs / ours:.2f} | {microseconds(floor)} | {theirs / floor:.2f} | "
-                   f"{verdict(theirs / ours, theirs / floor, WEBGPU_GOAL)} |")
-        ours, floors = (geometric_mean([row[2] / row[side] for row in rows]) for side in (1, 3))
-        yield f"| geometric mean | | | {ours:.2f} | | {floors:.2f} | {verdict(ours, floors, WEBGPU_GOAL)} |"
-        yield ""
-
-    def gap_lines(self):
-        """The arithmetic behind the two figures against torch.compile, case by case."""
-        rows = [row for row in self.gap_rows if rows_of(row[0]) >= 512]
-        if not rows:
-            return
-        yield ("Against torch.compile from 512 rows up, us: with launches as they are, and without them (ours less a dependent dispatch, theirs less a "
-               "node of a captured graph). A case that is slower with launches and not without them loses by the launch alone. Where our floor kernel is slower than torch.compile too, nothing with "
-               "these streams wins here; where it is faster, the case misses.\n")
-        yield "| case | ours | torch.compile | theirs / ours | floor | ours less launch | theirs less launch | theirs / ours | slower because of |\n|" + " --- |" * 9
-        for case, seconds, gap, peer, node, floor in rows:
-            a, b = seconds - gap, peer - node
-            why = "-" if peer >= seconds else "the launch" if b >= a else "**the kernel**"
-            if peer < seconds and floor:
-                why += "; the floor is slower too" if floor > peer else f"; **the floor is faster: missed by {100 * (1 - peer / seconds):.1f} %**"
-            yield (f"| {case} | {microseconds(seconds)} | {microseconds(peer)} | {peer / seconds:.3f} | {microseconds(floor) if floor else '-'} | {microseconds(seconds)} - {microseconds(gap)} = {microseconds(a)} | "
-                   f"{microseconds(peer)} - {microseconds(node)} = {microseconds(b)} | {b / a:.3f} | {why} |")
-        yield ""
-
-
-def verdict(ratio, at_floor, goal):
-    return "reached" if ratio >= goal else "out of reach" if at_floor < goal else "missed"
-
-
-ROWS = re.compile(r"^(\d+)x\d+_|_(\d+)_rows$")
-
-
-def rows_of(case):
-    """Of a norm over rows, from the case's name; 0 for others."""
-    found = ROWS.search(case)
-    return int(found[1] or found[2]) if found else 0
 
 
 def plain_product(machine):
@@ -199,7 +95,12 @@ def other_variants(machine, package, ours):
                 if entry["package"] == package and entry["case"] == case and entry["cold"] and timed(entry) and entry is not first and not is_floor(entry["variant"]):
                     of_copy = f"{100 * entry['bytes_per_second'] / copy:.0f} %" if entry.get("bytes") else "-"
                     yield (f"| {case} | {entry['variant']} | cold | {figure(entry)} | {microseconds(entry['seconds']['p10'])} - {microseconds(entry['seconds']['p90'])} | {of_copy} |" +
-                           (f" {flops_cell(entry, 0)} |" if entry.get("flops") else ""))
+                           (f" {flops_cell(entry, 0)} |" if entry.get("flops") else "") + f" {run_date(report)} |")
+
+
+def goal_of(machine, package, what):
+    """The multiple that a package is to have on a machine, by geometric mean; 0: none."""
+    return next((goal["at_least"] for goal in MULTIPLES if (goal["machine"], goal["package"], goal["of"]) == (machine.name, package, what)), 0)
 
 
 def package_section(machine, package):
@@ -218,16 +119,13 @@ def package_section(machine, package):
         yield "From `benchmarks/ceilings`: no oracle, their own tests compare every element.\n"
     few = few_samples(peers)
     columns = ["case", "variant", "data", "us", "10-90 %", "of copy", *(["FLOP/s"] if computes else []), *(f"{n}, us{few.get(n, '')}" for n in names),
-               *(["best peer / ours"] if names else [])]
+               *(["best peer / ours"] if names else []), "timed"]
     yield "| " + " | ".join(columns) + " |"
     yield "|" + " --- |" * len(columns)
-    ratios, refused, floors = Ratios(), collections.OrderedDict(), {case: entry["seconds"]["median"] for case, entry in floor_entries(machine.safe, package).items()}
+    ratios, refused = ratios_of(machine, package), collections.OrderedDict()
     for case, places in ours.items():
         for data, entry in places.items():
-            # Peers that were timed with other data than ours still belong beside what we have.
-            theirs = dict(peers.get((case, data), {}))
-            for other in {"cold", "hot"} - set(places):
-                theirs |= {n: e for n, e in peers.get((case, other), {}).items() if n not in theirs}
+            theirs = their_entries(peers, case, data, places)
             if not timed(entry):
                 yield f"| {case} | {entry['variant']} | {data} | not timed: {entry['error_message']} |" + "  |" * (len(columns) - 4)
                 continue
@@ -248,15 +146,15 @@ def package_section(machine, package):
                 cells.append(figure(peer, name not in few))
                 if not is_floor(name):
                     fastest.append(peer["seconds"]["median"] / seconds)
-            ratios.add(case, seconds, entry["gap"], theirs, floors.get(case) if data == "cold" else None)
             if names:
                 cells.append(f"{min(fastest):.2f}" if fastest else "-")
+            cells.append(entry["date"])
             yield "| " + " | ".join(cells) + " |"
     if package.startswith("wgk."):
         yield from other_variants(machine, package, ours)
     machine.ratios += [(case, name, ratio) for (case, ratio), name in zip(ratios.best, ratios.best_names)]
     yield ""
-    yield from ratios.lines(len(ours))
+    yield from ratios.lines(len(ours), goal_of(machine, package, WEBGPU))
     if refused:
         yield "<details><summary>Not measured</summary>\n"
         yield from (f"- {name}: {why} ({', '.join(dict.fromkeys(cases))})" for (name, why), cases in refused.items())
@@ -278,16 +176,15 @@ def turns_section(machine):
                f"after the other, with one set of buffers on both sides{AWAKE if c.get('kept_awake') else ''}; ours by {c['clock']}, theirs by {c['peer_clock']}. The ratio is the median of the rounds, its range their least and "
                f"most. The floor is the fastest of the kernels tried that only read and write the case's tensors, timed between our samples.{' ' + c['note'] if c.get('note') else ''}\n")
         rows = sorted((row for row in report["rows"] if "error" not in row), key=lambda row: size_order(row["case"]))
-        goal = TURNS_GOALS.get(rows[0]["package"], 0) if rows else 0
+        goal = goal_of(machine, rows[0]["package"], "turns") if rows else 0
         yield "| case | ours, us | theirs, us | theirs / ours | least - most | floor, us | theirs / floor |\n|" + " --- |" * 7
-        means = []
-        for row in rows:
-            each, least = ([t / s for t, s in zip(row["theirs"], row[side])] for side in ("ours", "floor"))
-            means.append((statistics.median(each), statistics.median(least)))
+        means = [pair for _, pair in turns_ratios({"rows": rows})]
+        for row, (ratio, at_floor) in zip(rows, means):
+            each = [t / s for t, s in zip(row["theirs"], row["ours"])]
             ours, theirs, floor = (microseconds(statistics.median(row[side])) for side in ("ours", "theirs", "floor"))
-            yield f"| {row['case']} | {ours} | {theirs} | {means[-1][0]:.2f} | {min(each):.2f} - {max(each):.2f} | {floor} | {means[-1][1]:.2f} |"
+            yield f"| {row['case']} | {ours} | {theirs} | {ratio:.2f} | {min(each):.2f} - {max(each):.2f} | {floor} | {at_floor:.2f} |"
         ratio, at_floor = (geometric_mean(values) for values in zip(*means))
-        yield f"| geometric mean{f', goal {goal}: {verdict(ratio, at_floor, goal)}' if goal else ''} | | | {ratio:.2f} | | | {at_floor:.2f} |"
+        yield f"| geometric mean{f', goal {goal}: {mean_state(ratio, at_floor, goal)}' if goal else ''} | | | {ratio:.2f} | | | {at_floor:.2f} |"
         yield ""
         failed = [row for row in report["rows"] if "error" in row]
         yield from (f"- {row['case']}: {row['error']}" for row in failed)
@@ -342,38 +239,16 @@ def steps_section(machine):
 
 
 def trusted_section(machine):
-    """Safe over trusted times of the same cases and variants of the same text of a package: interleaved where a run had both modes (`wgk bench
-    --both-modes`), else of two runs."""
-    rows, values = [], []
-    for package in machine.packages():
-        pairs, medians = {}, {}
-        for report in (report for report in by_date(machine.safe + machine.modes) if package in report["context"]["packages"]):
-            found = {(c["name"], c["a"], c.get("cold", True)): c for c in report.get("comparisons", []) if c["a"] == f"{c['b']} (trusted)"}
-            pairs |= found
-            both = {(case, side, cold) for (case, _, cold), c in found.items() for side in (c["a"], c["b"])}
-            medians |= {key: figure(e) for e in report["benchmarks"]
-                        if e["package"] == package and timed(e) and (key := (e["case"], e["variant"], e["cold"])) in both}
-        for (case, name, cold), c in sorted(pairs.items(), key=lambda item: (size_order(item[0][0]), not item[0][2])):
-            ratio = 1 / c["ratio"]["median"]
-            values.append(ratio)
-            rows.append(f"| {package.split('.')[-1]} | {case} | {'cold' if cold else 'hot'} | {medians[case, c['b'], cold]} | {medians[case, name, cold]} | {ratio:.3f} | "
-                        f"{1 / c['ratio']['p90']:.3f} - {1 / c['ratio']['p10']:.3f} |")
-        in_trusted = ours_by_case(machine.trusted, package)
-        digests = {report["context"]["packages"].get(package) for report in machine.trusted}
-        safe = ours_by_case([r for r in machine.safe if r["context"]["packages"].get(package) in digests], package)
-        for case in (case for case in safe if not any(case == name for name, _, _ in pairs)):
-            for data in sorted(set(safe[case]) & set(in_trusted.get(case, {}))):
-                a, b = safe[case][data], in_trusted[case][data]
-                if timed(a) and timed(b) and a["variant"] == b["variant"]:
-                    ratio = a["seconds"]["median"] / b["seconds"]["median"]
-                    values.append(ratio)
-                    rows.append(f"| {package.split('.')[-1]} | {case} | {data} | {figure(a)} | {figure(b)} | {ratio:.3f} | - |")
-    if rows:
+    """Safe over trusted times of the same cases."""
+    pairs = list(trusted_pairs(machine))
+    if pairs:
+        values = [ratio for _, _, _, ratio, *_ in pairs]
         yield "### Safe and trusted mode\n"
         yield (f"Geometric mean of safe over trusted time: {geometric_mean(values):.3f}; largest {max(values):.3f}. With a range the two modes were interleaved in one "
                "run; without one they are of two runs.\n")
         yield "| package | case | data | safe, us | trusted, us | safe / trusted | 10-90 % |\n| --- | --- | --- | --- | --- | --- | --- |"
-        yield from rows
+        for package, case, data, ratio, spread, safe, in_trusted in pairs:
+            yield f"| {package.split('.')[-1]} | {case} | {data} | {safe} | {in_trusted} | {ratio:.3f} | {spread or '-'} |"
         yield ""
 
 
@@ -395,58 +270,16 @@ def comparisons_section(machine):
 
 
 def empty_section(machine):
-    """Small cases beside a dispatch that does nothing, timed between their samples (`wgk bench --empty`): ours, and the fastest of the floors."""
-    rows = {}
-    for report in by_date(machine.safe):
-        times = {(e["case"], e["variant"], e["cold"]): e for e in report["benchmarks"] if timed(e)}
-        found = collections.defaultdict(list)
-        for c in report.get("comparisons", []):
-            if c["b"] == EMPTY and not trusted(c["a"]):
-                found[c["name"], c.get("cold", True), is_floor(c["a"])].append(c)
-        for (case, cold, floor), pairs in found.items():
-            best = min(pairs, key=lambda c: c["ratio"]["median"]) if floor else pairs[0]
-            ours, empty = (times[case, best[side], cold] for side in "ab")
-            name = f"the fastest of {len(pairs)} floors: {best['a']}" if floor else best["a"]
-            rows[case, cold, floor] = (f"| {case} | {'cold' if cold else 'hot'} | {name} | {figure(ours)} | {figure(empty)} | {best['ratio']['median']:.2f} | {best['ratio']['p10']:.2f} - "
-                                       f"{best['ratio']['p90']:.2f} |")
+    """Small cases beside a dispatch that does nothing: ours, and the fastest of the floors."""
+    rows = beside_empty(machine)
     if rows:
         yield "### Beside an empty dispatch\n"
         yield "A dispatch of one workgroup that does nothing, timed between the samples of each kernel; ratios sample by sample.\n"
         yield "| case | data | kernel | us | empty dispatch, us | ratio | 10-90 % |\n|" + " --- |" * 7
-        yield from (rows[key] for key in sorted(rows, key=lambda key: (size_order(key[0]), not key[1], key[2])))
-        yield ""
-
-
-def goals_section(machine):
-    """Each goal beside what was measured."""
-    rows, counts, ratios = [], collections.Counter(), floor_ratios(machine)
-    for goal in (goal for goal in GOALS if goal["machine"] == machine.name):
-        package, case = goal["package"], goal["case"]
-        entry = ours_by_case(machine.safe if goal["mode"] == "safe" else machine.trusted, package).get(case, {}).get("cold")
-        entry = entry if entry and timed(entry) else None
-        floor, with_sum = floor_entries(machine.safe, package).get(case), floor_entries(machine.safe, package, "sums").get(case)
-        of_floor = ratios.get((package, case))
-        back = floor_entries(machine.safe, package, of=reads_back).get(case)
-        state = goal_state(goal, entry, floor, with_sum, back, of_floor)
-        counts[state] += 1
-        name = case + (", trusted" if goal["mode"] == "trusted" else "")
-        about = f"{goal['us']:g}" if "us" in goal else ""
-        about += f" ({goal['tflops']} TFLOP/s)" if "tflops" in goal else ""
-        target = f"{goal['of_floor']} of the floor{', about ' if about else ''}{about}" if "of_floor" in goal else about
-        if entry and "tflops" in goal:
-            state += f" ({entry['seconds']['median'] * 1e3:.3f} ms; {entry['flops_per_second'] / 1e12:.0f} TFLOP/s)"
-        ours, ratio = figure(entry) if entry else "-", f"{entry['seconds']['median'] * 1e6 / goal['us']:.2f}" if entry and about else "-"
-        rows.append(f"| {package.split('.')[-1]} | {name} | {ours} | {target} | {ratio} | {floor_cell(floor, with_sum, back, entry)} | {f'{of_floor:.3f}' if of_floor else '-'} | {state} |")
-    if rows:
-        yield "### Goals\n"
-        yield (f"{', '.join(f'{count} {state}' for state, count in counts.most_common())}. Reached: at most 0.5 % above the goal in us (and, where a rate stands in brackets, at least that rate), or the goal's multiple of the floor kernel. "
-               "Below the floor: a kernel that only reads and writes these tensors, and moves no more than the case must, took at least 1 % longer than the goal, and ours does not beat it (by more than 1 %). "
-               "Below the floor with a sum: so did the best of the tried kernels that also sum up once a workgroup before their last write, which bounds a norm with a workgroup a row and nothing "
-               "else. Below the floor in two dispatches: so did the fastest of the tried ways in which two dispatches can move these tensors, which bounds what needs two and moves them so. Below the floor that reads back: so did the fastest of "
-               "those whose second dispatch reads what the first read or wrote, as any must whose last result depends on all that is read. \"Moves more\": that floor reads "
-               "everything twice, so it decides nothing.\n")
-        yield "| package | case | us | goal, us | ours / goal | floor, us | ours / floor | |\n|" + " --- |" * 8
-        yield from rows
+        for (case, data, floor), (report, c, tried) in sorted(rows.items(), key=lambda row: (size_order(row[0][0]), row[0][1], row[0][2])):
+            ours, empty = (next(e for e in report["benchmarks"] if timed(e) and (e["case"], e["variant"], e["cold"]) == (case, c[side], data == "cold")) for side in "ab")
+            name = f"the fastest of {tried} floors: {c['a']}" if floor else c["a"]
+            yield f"| {case} | {data} | {name} | {figure(ours)} | {figure(empty)} | {c['ratio']['median']:.2f} | {c['ratio']['p10']:.2f} - {c['ratio']['p90']:.2f} |"
         yield ""
 
 
@@ -454,12 +287,14 @@ def machine_section(machine, with_picture):
     yield f"## {machine.safe[0]['context']['adapter']}\n"
     yield from context_lines(machine)
     yield ""
-    yield from goals_section(machine)
-    yield from derived_goals.sections(machine)
+    yield from goals_page.sections(machine)
+    if machine.notes:
+        yield "What bounds these figures, and what was tried:\n"
+        yield from (f"- [{title}]({path})" for path, title in machine.notes)
+        yield ""
     if with_picture and machine.peers:
         yield f"![Time of the best peer over ours, case by case]({picture(machine)})\n"
-    if machine.notes:
-        yield machine.notes
+    yield from derived_goals.sections(machine)
     for package in machine.packages():
         yield from package_section(machine, package)
     yield from turns_section(machine)
@@ -506,9 +341,12 @@ Written by `benchmarks/report.py` from the files in `benchmarks/results`; `./dev
 listed, losses included. Times are medians of device time per call, launch gaps included; "cold" rotates buffers past the last-level cache, "hot" uses one set
 (kernels that are compared with hot buffers have up to six sets each, in turn one for a sample, which a call before it has just used). A case is timed only after its result agreed with the float64 oracle. Peers on CUDA run in a captured graph of 20 calls with the cache emptied, checked against float64.
 "n" is the number of samples of a figure, or of all in a column, where it is below 30. "Clock unsteady": the device's clocks fell during this timing and during each of its three
-repetitions, so the figure may be too large (in older files: during three in a row, whatever the fourth did). Figures of the notes that stand in
-no table are of trials, of which no files are kept.
-"""
+repetitions, so the figure may be too large (in older files: during three in a row, whatever the fourth did). "timed" is when, UTC. Each machine begins with its goals; a verdict is one of
+
+""" + STATES
+
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 
 
 def picture(machine):
@@ -521,10 +359,10 @@ def load(paths):
         name = path.name.split(".")[0]
         machine, text = machines.setdefault(name, Machine(name)), path.read_text()
         if path.suffix == ".md":
-            machine.notes += text + "\n"
+            machine.notes.append((path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path, text.split("\n")[0].lstrip("# ")))
         else:
             machine.add(json.loads(text))
-    return machines.values()
+    return sorted(machines.values(), key=lambda machine: any(report["context"].get("software") for report in machine.safe))   # hardware first
 
 
 def page(machines, with_pictures):
@@ -547,17 +385,16 @@ def main():
     if args.files:
         print(page(load(args.files), False), end="")
         return 0
-    repository = pathlib.Path(__file__).resolve().parent.parent
-    machines = load((repository / "benchmarks/results").iterdir())
+    machines = load((REPOSITORY / "benchmarks/results").iterdir())
     written = {"BENCHMARKS.md": page(machines, True)}
     written |= {picture(machine): ratio_plot.svg(machine.safe[0]["context"]["adapter"], machine.ratios) for machine in machines if machine.ratios}
     if args.check:
-        stale = [name for name, text in written.items() if not (repository / name).is_file() or (repository / name).read_text() != text]
+        stale = [name for name, text in written.items() if not (REPOSITORY / name).is_file() or (REPOSITORY / name).read_text() != text]
         print("\n".join(f"{name} is not what benchmarks/report.py writes: run it" for name in stale) or f"{len(written)} files of results are as written")
         return 1 if stale else 0
     for name, text in written.items():
-        (repository / name).parent.mkdir(parents=True, exist_ok=True)
-        (repository / name).write_text(text)
+        (REPOSITORY / name).parent.mkdir(parents=True, exist_ok=True)
+        (REPOSITORY / name).write_text(text)
     return 0
 
 
