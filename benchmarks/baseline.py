@@ -36,7 +36,7 @@ def newest(machine):
         for entry in (places["cold"] for places in ours_by_case(machine.safe, package).values() if "cold" in places):
             if package.startswith("com.") and timed(entry) and not unsteady(entry):
                 report = entry["report"]
-                kept = {name: value for name, value in entry.items() if name not in ("report", "gap", "host_seconds")}
+                kept = {name: value for name, value in entry.items() if name not in ("report", "gap", "date", "host_seconds")}
                 yield {"copy_beside": report["context"]["copy_bytes_per_second"], **kept}, report
 
 

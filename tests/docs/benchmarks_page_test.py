@@ -180,6 +180,7 @@ class Baseline(unittest.TestCase):
         result = baseline.baseline(made, old)
         self.assertEqual([(e["case"], e["seconds"]["median"], e.get("copy_beside")) for e in result["benchmarks"]],
                          [("kept", 7 / 1e6, None), ("unsteady", 8 / 1e6, None), (CASE, 40 / 1e6, 2e12)])
+        self.assertEqual(set(result["benchmarks"][-1]), {"copy_beside", *entry("rows", 40, True)})
         self.assertEqual(result["context"]["packages"], {"com.example.Other": "o", PACKAGE: "2026-01-02"})
 
 
