@@ -137,7 +137,8 @@ def untimed_cases(machine, package):
 
 def size_order(case):
     """Cases of one family together, by size; types last."""
-    return "decode" in case, "prompt" in case, [int(part) for part in re.findall(r"\d+(?=[x_k])", case)], case
+    sizes = [int(number) * (1024 if kilo else 1) for number, kilo in re.findall(r"(\d+)(k?)", case)]
+    return "decode" in case, "prompt" in case, re.match(r"[a-z]*", case)[0], sizes, case
 
 
 def peer_entries(machine, package):

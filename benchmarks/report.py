@@ -260,11 +260,12 @@ def comparisons_section(machine):
             continue
         yield f"### Beside {title}\n"
         yield text
-        yield "| case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n|" + " --- |" * 7
-        for report, c, tried in sorted(found.values(), key=lambda row: size_order(row[1]["name"])):
+        yield "| package | case | variant | fastest of | floor, us | ours, us | ours / floor | 10-90 % |\n|" + " --- |" * 8
+        packages = {entry["case"]: entry["package"].split(".")[-1] for report in machine.safe for entry in report["benchmarks"]}
+        for report, c, tried in sorted(found.values(), key=lambda row: (packages[row[1]["name"]], size_order(row[1]["name"]))):
             floor, ours = (next((e for e in report["benchmarks"] if e["case"] == c["name"] and e["variant"] == c[side] and e["cold"] and timed(e)), None) for side in "ba")
             more = ", moves more" if floor and ours and moves_more(floor, ours) else ""
-            yield (f"| {c['name']} | {c['a']} | {tried}: {c['b']} | {figure(floor) if floor else '-'}{more} | {figure(ours) if ours else '-'} | {c['ratio']['median']:.3f} | "
+            yield (f"| {packages[c['name']]} | {c['name']} | {c['a']} | {tried}: {c['b']} | {figure(floor) if floor else '-'}{more} | {figure(ours) if ours else '-'} | {c['ratio']['median']:.3f} | "
                    f"{c['ratio']['p10']:.3f} - {c['ratio']['p90']:.3f} |")
         yield ""
 

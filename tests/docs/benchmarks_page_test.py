@@ -55,8 +55,8 @@ class ColdAndHot(unittest.TestCase):
     def test_tables_of_floors_have_cold_ratios(self):
         for made in self.MACHINES:
             page = "\n".join(report.comparisons_section(made))
-            self.assertIn("| 8x8_f32 | rows | 2: floor 2r2w | 20.0 | 40.0 | 2.000 |", page)
-            self.assertIn("| 8x8_f32 | rows | 1: floor 2r2w with sums, 32 lanes x 1 | 25.0 | 40.0 | 1.600 |", page)
+            self.assertIn("| Op | 8x8_f32 | rows | 2: floor 2r2w | 20.0 | 40.0 | 2.000 |", page)
+            self.assertIn("| Op | 8x8_f32 | rows | 1: floor 2r2w with sums, 32 lanes x 1 | 25.0 | 40.0 | 1.600 |", page)
             self.assertNotIn("4.000", page)
             self.assertNotIn("1.250", page)
 
@@ -127,6 +127,12 @@ class Goals(unittest.TestCase):
 
     def test_every_goal_of_every_machine_is_of_a_kind_that_is_known(self):
         self.assertLessEqual({goal["of"] for goal in figures.MULTIPLES}, set(goals_page.KINDS))
+
+
+class Order(unittest.TestCase):
+    def test_cases_of_a_family_stand_together_by_size(self):
+        cases = ["8x4096_f32", "32x64_f16", "512x64_f16", "512x64_f32", "llama2_13b_1_rows", "llama2_13b_16_rows", "smollm2_135m_1_rows", "phi3_prompt_64_f16", "phi3_decode_128_f16", "phi3_decode_1k_f16"]
+        self.assertEqual(sorted(reversed(cases), key=figures.size_order), cases)
 
 
 class SeveralVariants(unittest.TestCase):
