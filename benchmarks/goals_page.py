@@ -4,7 +4,7 @@
 import collections
 
 import derived_goals
-from figures import (beside_empty, beside_fastest, figure, floor_entries, floor_ratios, geometric_mean, GOALS, MULTIPLES, ours_by_case, timed, trusted_pairs, turns_ratios)
+from figures import (beside_empty, beside_fastest, figure, floor_entries, floor_ratios, geometric_mean, GOALS, microseconds, MULTIPLES, ours_by_case, timed, trusted_pairs, turns_ratios)
 from peer_ratios import LEAST_WEBGPU, ratios_of, rows_of
 from verdicts import floor_cell, goal_state, mean_state, MISSED, OUT, out_of_reach, REACHED, reads_back
 
@@ -83,8 +83,11 @@ def compiled_rows(machine, goal):
 def best_peer(machine, goal):
     ratios = ratios_of(machine, goal["package"])
     plain, without = (geometric_mean([ratio for _, ratio in pairs]) for pairs in (ratios.best, ratios.best_without_gaps))
-    yield (f"best CUDA kernel over ours, each without its launch: at least {goal['at_least']:g} by geometric mean", f"{without:.2f} ({plain:.2f} with launches; {len(ratios.best)} cases)",
-           f"**{mean_state(without, None, goal['at_least'])}**")
+    node = max(report["context"].get("graph_node_seconds", 0) for report in machine.peers)
+    dearest = geometric_mean([(theirs - node) / ours for ours, theirs in ratios.fastest_launched])
+    yield (f"best CUDA kernel over ours, each without its launch: at least {goal['at_least']:g} by geometric mean",
+           f"{without:.2f} ({len(ratios.best)} cases; {dearest:.2f} if a node of theirs costs {microseconds(node)} us, as in the run where it cost most; {plain:.2f} with launches)",
+           f"**{mean_state(min(without, dearest), None, goal['at_least'])}**")
 
 
 def webgpu(machine, goal):

@@ -16,6 +16,7 @@ class Ratios:
 
     def __init__(self):
         self.by_peer, self.at_floor = collections.OrderedDict(), collections.OrderedDict()
+        self.fastest_launched = []   # (ours less its launch, the fastest peer whose launch is known), seconds
         self.best, self.best_names, self.best_without_gaps, self.compiled_without_gaps, self.gap_rows, self.webgpu_rows = [], [], [], [], [], []
 
     def add(self, case, seconds, gap, theirs, floor=None):
@@ -44,6 +45,7 @@ class Ratios:
             self.best_names.append(min((e["seconds"]["median"], n) for n, e in theirs.items() if timed(e) and not is_floor(n))[1])
         if without:
             self.best_without_gaps.append((case, min(without)))
+            self.fastest_launched.append((seconds - gap, min(e["seconds"]["median"] for n, e in theirs.items() if timed(e) and e["gap"] and not is_floor(n))))
 
     @staticmethod
     def text(pairs):
