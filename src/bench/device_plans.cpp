@@ -171,8 +171,12 @@ Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumSh
                    {"writes", static_cast<double>(writes)},
                    {"lanes", static_cast<double>(shape.lanes)},
                    {"items", static_cast<double>(shape.items)},
+                   {"slices", static_cast<double>(shape.slices)},
+                   {"parted", static_cast<double>(shape.parted)},
                    {"width", static_cast<double>(shape.subgroup)}},
-                  stream_tensors(reads, writes, shape.bytes()), {shape.groups, 1, 1});
+                  stream_tensors(reads, writes, shape.bytes()),
+                  shape.slices == 1 ? std::array<std::uint32_t, 3>{shape.groups, 1, 1}
+                                    : std::array<std::uint32_t, 3>{shape.slices, shape.groups, 1});
 }
 
 Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape) {

@@ -10,12 +10,27 @@
 namespace wgk::bench {
 namespace {
 
-// Shapes of workgroups that take the streams in as many workgroups as `plan` has; none where that
-// is no floor of it or the device's subgroups have no fixed size.
-std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
+// Up to so many rows, a device has room for several workgroups of each.
+constexpr std::uint64_t kFewRows = 64;
+// More workgroups than this do not read the same row each.
+constexpr std::uint64_t kMostSlices = 8;
+
+std::uint64_t row_count(const PlanTensor& tensor) {
+  std::uint64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i)
+    rows *= static_cast<std::uint64_t>(tensor.shape[i]);
+  return rows;
+}
+
+std::uint64_t workgroups(const PlanPass& pass) {
+  return std::uint64_t{pass.dispatch[0]} * pass.dispatch[1] * pass.dispatch[2];
+}
+
+// Shapes of workgroups that take the streams in `groups` parts, with a number of vectors a lane of
+// `items`; none where that is no floor of `plan` or the device's subgroups have no fixed size.
+std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps,
+                                 std::uint64_t groups, std::initializer_list<std::uint32_t> items) {
   std::vector<SumShape> shapes;
-  const auto& dispatch = plan.passes.front().dispatch;
-  const std::uint64_t groups = std::uint64_t{dispatch[0]} * dispatch[1] * dispatch[2];
   const int size = caps.subgroup_min_size.value_or(0);
   if (plan.passes.size() != 1 || size < 4 || caps.subgroup_max_size != size || groups == 0 ||
       groups > 65535 || !caps.has_feature("subgroups")) {
@@ -25,13 +40,44 @@ std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const
   const double part = static_cast<double>(streams.bytes / 16) / static_cast<double>(groups);
   const double most =
       std::min(1024.0, caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256));
-  for (const std::uint32_t items : {1U, 2U, 4U, 8U}) {
-    const double lanes = std::round(part / (items * subgroup)) * subgroup;
-    if (lanes < subgroup || lanes > most || std::abs(lanes * items / part - 1) > 0.02) continue;
+  for (const std::uint32_t each : items) {
+    const double lanes = std::round(part / (each * subgroup)) * subgroup;
+    if (lanes < subgroup || lanes > most || std::abs(lanes * each / part - 1) > 0.02) continue;
     shapes.push_back(
-        {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(lanes), items, subgroup});
+        {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(lanes), each, subgroup});
     // Mesa maps memory for each bind group and crashes when the process may not map more.
     if (caps.is_fallback_adapter) break;
+  }
+  return shapes;
+}
+
+// Whether each workgroup of a plan, or each few of them without waiting for each other, take a row
+// of few.
+bool takes_few_rows(const Plan& plan, const Streams& streams) {
+  if (streams.read.empty() || plan.passes.size() != 1) return false;
+  const std::uint64_t rows = row_count(plan.tensors[streams.read.front()]);
+  const std::uint64_t groups = workgroups(plan.passes.front());
+  return rows > 0 && rows <= kFewRows && groups > 0 && groups % rows == 0 &&
+         groups / rows <= kMostSlices;
+}
+
+// Shapes of workgroups of which several take the same of `rows` rows, sum up all of it each and
+// write a slice.
+std::vector<SumShape> sliced_shapes(const Plan& plan, const Streams& streams,
+                                    const DeviceCaps& caps, std::uint64_t rows) {
+  std::vector<SumShape> shapes;
+  if (caps.is_fallback_adapter) return shapes;
+  // What all rows share is least read: as much as is written.
+  const auto rank = [&](std::size_t slot) { return plan.tensors[slot].shape.size(); };
+  const auto parted = std::ranges::count_if(
+      streams.read, [&](std::size_t slot) { return rank(slot) < rank(streams.read.front()); });
+  for (const std::uint32_t slices : {2U, 4U, 8U}) {
+    for (SumShape shape : sum_shapes(plan, streams, caps, rows, {1, 2, 4})) {
+      if (shape.lanes * shape.items % (slices * shape.subgroup) != 0) continue;
+      shape.slices = slices;
+      shape.parted = static_cast<std::uint32_t>(parted);
+      shapes.push_back(shape);
+    }
   }
   return shapes;
 }
@@ -47,7 +93,8 @@ std::vector<ExchangeShape> exchange_shapes(const Plan& plan, const Streams& stre
                                            const DeviceCaps& caps) {
   const auto& dispatch = plan.passes.front().dispatch;
   std::vector<ExchangeShape> shapes;
-  for (const SumShape& shape : sum_shapes(plan, streams, caps)) {
+  for (const SumShape& shape :
+       sum_shapes(plan, streams, caps, workgroups(plan.passes.front()), {1, 2, 4, 8})) {
     shapes.push_back({dispatch[1], dispatch[0], shape.lanes, shape.items, shape.subgroup});
   }
   return shapes;
@@ -75,9 +122,7 @@ std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const
       tensor.shape.back() <= 0 || caps.is_fallback_adapter) {
     return shapes;
   }
-  std::uint64_t rows = 1;
-  for (const std::int64_t size : tensor.shape) rows *= static_cast<std::uint64_t>(size);
-  rows /= static_cast<std::uint64_t>(tensor.shape.back());
+  const std::uint64_t rows = row_count(tensor);
   if (rows == 0 || streams.bytes % rows != 0 || streams.bytes / rows % 16 == 0) return shapes;
   const double limit = caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256);
   for (const std::uint64_t unit : {4U, 16U}) {
@@ -304,9 +349,17 @@ Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
     }
     return floors;
   }
-  for (const SumShape& shape : sum_shapes(plan, streams, caps)) {
-    WGK_TRY(add(std::format("{} with sums, {} lanes x {}", once, shape.lanes, shape.items),
-                sums_plan(reads, writes, shape), shape.bytes()));
+  const bool few_rows = takes_few_rows(plan, streams);
+  const std::uint64_t groups =
+      few_rows ? row_count(plan.tensors[streams.read.front()]) : workgroups(plan.passes.front());
+  std::vector<SumShape> shapes = sum_shapes(plan, streams, caps, groups, {1, 2, 4, 8});
+  if (few_rows) shapes.append_range(sliced_shapes(plan, streams, caps, groups));
+  for (const SumShape& shape : shapes) {
+    const std::string slices =
+        shape.slices > 1 ? std::format("{} workgroups a row, ", shape.slices) : "";
+    WGK_TRY(
+        add(std::format("{} with sums, {}{} lanes x {}", once, slices, shape.lanes, shape.items),
+            sums_plan(reads, writes, shape), shape.bytes()));
   }
   return floors;
 }

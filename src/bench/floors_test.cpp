@@ -194,6 +194,44 @@ TEST(Floors, WorkgroupsThatShareARowWaitForEachOther) {
   EXPECT_EQ(floors->front().plan->passes[0].dispatch, (std::array<std::uint32_t, 3>{4, 8, 1}));
 }
 
+// Few rows are also summed up by several workgroups each, whether the plan does so or not.
+TEST(Floors, FewRowsAreAlsoSharedByWorkgroupsThatReadThemWhole) {
+  const auto floors = [](std::int64_t rows, std::array<std::uint32_t, 3> dispatch) {
+    Plan plan;
+    for (const char* port : {"x", "gamma", "y"}) {
+      plan.tensors.push_back(tensor(port, plan.tensors.size() > 1));
+      plan.tensors.back().shape = {rows, 512};
+      plan.tensors.back().byte_length = plan.tensors.back().buffer_size =
+          static_cast<std::uint64_t>(rows) * 2048;
+    }
+    plan.tensors[1].shape = {rows * 512};
+    plan.passes = {pass({0, 1, 2})};
+    plan.passes[0].dispatch = dispatch;
+    DeviceCaps caps;
+    caps.features = {"subgroups"};
+    caps.limits = {{"maxComputeInvocationsPerWorkgroup", 1024}};
+    caps.subgroup_min_size = caps.subgroup_max_size = 32;
+    std::vector<Floor> found = *floors_of(
+        plan, streams_of(plan, 3.0 * static_cast<double>(rows) * 2048), caps, {.sums = true});
+    std::string text;
+    for (const Floor& floor : found) {
+      text += floor.label.substr(22) + ";";
+      EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
+    }
+    return std::pair{text, found};
+  };
+  const auto [labels, shared] = floors(4, {4, 1, 1});
+  EXPECT_EQ(labels,
+            "128 lanes x 1;64 lanes x 2;32 lanes x 4;"
+            "2 workgroups a row, 128 lanes x 1;2 workgroups a row, 64 lanes x 2;"
+            "2 workgroups a row, 32 lanes x 4;4 workgroups a row, 128 lanes x 1;"
+            "4 workgroups a row, 64 lanes x 2;4 workgroups a row, 32 lanes x 4;");
+  ASSERT_EQ(shared.size(), 9U);
+  EXPECT_EQ(shared[3].plan->passes[0].dispatch, (std::array<std::uint32_t, 3>{2, 4, 1}));
+  EXPECT_EQ(floors(4, {2, 4, 1}).first, labels);
+  EXPECT_EQ(floors(128, {128, 1, 1}).first, "128 lanes x 1;64 lanes x 2;32 lanes x 4;");
+}
+
 // Rows that no vector of 16 bytes divides are also moved as a kernel takes them that cuts by rows.
 TEST(Floors, OddRowsAreAlsoMovedRowByRow) {
   const auto labels = [](std::vector<std::int64_t> shape, std::uint64_t bytes) {

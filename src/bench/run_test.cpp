@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <format>
 #include <set>
 #include <string>
 
@@ -225,15 +226,9 @@ TEST(Run, AFloorWithAnExchangeWritesOneSumInEachRow) {
   }
 }
 
-// What the kernel writes must wait for the sum: the last of its writes holds it.
-TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
-  if (device() == nullptr) return;
-  const std::uint32_t subgroup = one_subgroup_size();
-  if (subgroup == 0) GTEST_SKIP() << "no subgroups of one size";
-  const auto timer = Timer::make(*device(), true, quick().timer);
-  ASSERT_TRUE(timer.has_value());
-  const SumShape shape{.groups = 3, .lanes = 2 * subgroup, .items = 2, .subgroup = subgroup};
-  const auto tensors = words_after(**timer, *sums_plan(1, 2, shape));
+// The last of what a floor writes holds the sum over its part of what it reads.
+void expect_sums(const Timer& timer, const SumShape& shape) {
+  const auto tensors = words_after(timer, *sums_plan(1, 2, shape));
   ASSERT_EQ(tensors.size(), 3U);
   const auto word = [&](std::size_t tensor, std::size_t at) { return tensors[tensor][at]; };
   for (std::size_t group = 0; group < shape.groups; ++group) {
@@ -253,6 +248,23 @@ TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
       EXPECT_EQ(word(1, begin + at), word(0, begin + at) ^ bits);
       EXPECT_EQ(word(2, begin + at), word(0, begin + at) + 1);
     }
+  }
+}
+
+// What the kernel writes must wait for the sum, also where a workgroup writes a slice of its part.
+TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
+  if (device() == nullptr) return;
+  const std::uint32_t subgroup = one_subgroup_size();
+  if (subgroup == 0) GTEST_SKIP() << "no subgroups of one size";
+  const auto timer = Timer::make(*device(), true, quick().timer);
+  ASSERT_TRUE(timer.has_value());
+  for (const auto& [items, slices] : {std::pair{2U, 1U}, std::pair{2U, 2U}, std::pair{1U, 2U}}) {
+    SCOPED_TRACE(std::format("{} items, {} slices", items, slices));
+    expect_sums(**timer, {.groups = 3,
+                          .lanes = 2 * subgroup,
+                          .items = items,
+                          .subgroup = subgroup,
+                          .slices = slices});
   }
 }
 
