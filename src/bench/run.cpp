@@ -304,9 +304,11 @@ Status Runner::run_case(const package::BenchCase& bench, const Result<Workload>&
     if (cold ? !options_.cold : !options_.hot) continue;
     if (options_.compare) {
       WGK_TRY(time_entries(*workload, entries, cold));
-      continue;
+    } else {
+      for (const Entry& entry : entries) WGK_TRY(time_entries(*workload, {&entry, 1}, cold));
     }
-    for (const Entry& entry : entries) WGK_TRY(time_entries(*workload, {&entry, 1}, cold));
+    // Host costs are of the call, whatever its buffers: once.
+    for (Entry& entry : entries) entry.measurement.host.reset();
   }
   return {};
 }

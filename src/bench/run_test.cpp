@@ -386,6 +386,7 @@ TEST(Run, HostCostsAreMeasured) {
   if (device() == nullptr) return;
   RunOptions options = quick();
   options.host = true;
+  options.hot = true;
   const auto report = run(*device(), row_norm(), nullptr, options, {});
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   const auto& host = report->measurements.at(0).host;
@@ -395,6 +396,7 @@ TEST(Run, HostCostsAreMeasured) {
         host->upload, host->read_back, host->whole_call}) {
     EXPECT_GT(seconds, 0);
   }
+  EXPECT_FALSE(report->measurements.at(1).host.has_value());
 }
 
 // The guard must see a kernel that became slower.
