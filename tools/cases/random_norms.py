@@ -220,7 +220,6 @@ ROW_TUNABLES = {
     "SUBGROUP_ITEMS": [1, 4, 16, 32],
     "WIDE_ROW": [1, 8, 64],
     "LATE_LANES": [32, 1024],
-    "SLOT_LOADS": [1, 2, 32],
     "SPLIT_LANES": [32, 64, 128, 512],
     "SPLIT_ITEMS": [1, 2, 4, 16],
     "NARROW_LANES": [1, 32, 100],
@@ -233,6 +232,8 @@ ROW_TUNABLES = {
     "JOINT_GROUPS": [1, 8],
     "JOINT_FEW": [0, 4096],
     "PATIENCE": [1, 2, 64],
+    "SLICES": [1, 3, 4, 16],
+    "SLICE_VECTORS": [1, 100],
 }
 
 

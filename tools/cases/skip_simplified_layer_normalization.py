@@ -243,7 +243,7 @@ def tuned():
     settings = [("gpu", {"PROFILE": "gpu"}), ("cpu", {"PROFILE": "cpu"}), ("gpu_one_item", {"PROFILE": "gpu", "ROW_ITEMS": 1}),
                 ("gpu_eight_items", {"PROFILE": "gpu", "ROW_ITEMS": 8, "ROW_LANES": 64, "SPLIT_ITEMS": 4}), ("narrow", {"MAX_WORKGROUP_SIZE": 100}),
                 ("gpu_many_rows", {"PROFILE": "gpu", "MANY_ROWS": 2, "WIDE_ROW": 64}),
-                ("gpu_many_launches", {"PROFILE": "gpu", "MANY_LAUNCHES": 2, "SUBGROUP_ITEMS": 16}), ("gpu_few_loads", {"PROFILE": "gpu", "SLOT_LOADS": 2})]
+                ("gpu_many_launches", {"PROFILE": "gpu", "MANY_LAUNCHES": 2, "SUBGROUP_ITEMS": 16})]
     for i, (name, tunables) in enumerate(settings):
         for rows, hidden in ((70, 128), (70, 129), (66, 640), (2, 20000)):
             for dtype in (F32, F16):
@@ -319,6 +319,27 @@ def joint():
     return cases
 
 
+def sliced():
+    """Few rows that several workgroups read whole and of which each writes a slice, the last one a short one in most."""
+    cases = []
+    forms = (("residual", ""), ("bias_residual", "both"), ("bias", "inv"), ("plain", "mean"))
+    for i, (rows, hidden) in enumerate(((1, 68), (3, 130), (57, 896), (5, 2002), (1, 4096), (2, 4100), (3, 8200), (2, 12296))):
+        for j, slices in enumerate((2, 3, 4)):
+            for k, dtype in enumerate((F32, F16)):
+                form, statistics = forms[(i + j + 2 * k) % 4]
+                cases.append(combination([rows, hidden], dtype, form, statistics, seed=9500 + i, name=f"sliced_{slices}_{rows}x{hidden}_{dtype}",
+                                         tunables={"PROFILE": "gpu", "TOGETHER": 1000, "SLICES": slices, "SLICE_VECTORS": 1}))
+    # A bad value in the slice of another workgroup counts for all of its row.
+    for dtype in (F32, F16):
+        for bad, at in (("nan", 2 * 4096), ("inf", 3 * 4096 - 1)):
+            cases.append(row_case(f"sliced_{bad}_stays_in_its_row_{dtype}", dtype, 4096, grid(11), grid(12), grid(13, 64, 0.015625, 1), {
+                "outputT": expect(dtype, [5, 4096], tolerance=OUTPUT_TOLERANCE[dtype], ignore=[[2 * 4096, 3 * 4096]]),
+                "residualT": expect(dtype, [5, 4096], tolerance=SUM_TOLERANCE[dtype], ignore=[[at, at + 1]]),
+                "invStdT": expect(F32, [5, 1], tolerance=INVERSE_TOLERANCE, ignore=[[2, 3]]),
+            }, rows=5, input_more={"poke": [[at, bad]]}, tunables={"PROFILE": "gpu", "TOGETHER": 1000, "SLICE_VECTORS": 1}))
+    return cases
+
+
 def empty():
     cases = []
     for shape in ([0, 8], [0, 3, 8], [3, 0, 9]):
@@ -371,7 +392,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + around_widths() + tuned() + held() + lines() + joint() + numbers() + empty() + refused()}
+    return {"cases": combinations() + around_widths() + tuned() + held() + lines() + joint() + sliced() + numbers() + empty() + refused()}
 
 
 def full_tests():
