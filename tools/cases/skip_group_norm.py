@@ -320,6 +320,19 @@ def far_pivots():
     return cases
 
 
+def outlying_pivots():
+    """The first value of a lane's walk is an outlier: squares of differences from it are off by as many roundings as the walk has values, which the
+    outlier's own result shows. All others are equal, so that roundings do not even out."""
+    cases = []
+    for last in (1, 0):
+        for rows, tunables in ((124, {}), (123, {}), (122, {"UNROLL": 2}), (121, {"UNROLL": 1})):
+            shape = image(1, (4, rows), 32, last) if last else image(1, (rows, 128), 2, last)
+            spots = [4 * lane for lane in range(32)]
+            cases.append(case(f"outlying_pivots_{rows}_rows_{'nhwc' if last else 'nchw'}", shape, 1, last=last, silu=0, x=const(0), k=const(0), x_more={"poke": [[spot, 2080.37] for spot in spots]},
+                              tunables={"PROFILE": "gpu", "RESIDENT_BYTES": 0, "WORKGROUP_SIZE": 32, "STATS_WORKGROUPS": 1, "WHOLE_SIZE": 0, **tunables}))
+    return cases
+
+
 def far_cells():
     """Groups that one lane takes alone, far from zero: their mean is no float32, and what its rounding lost counts. A compiler that takes
     (y - (y + z)) + z for zero loses it."""
@@ -488,7 +501,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + far_cells() + absorbed() + told() + twins() + spellings() + empty() + refused()}
+    return {"cases": combinations() + shapes() + numbers() + large() + shared() + far_pivots() + outlying_pivots() + far_cells() + absorbed() + told() + twins() + spellings() + empty() + refused()}
 
 
 def full_tests():
