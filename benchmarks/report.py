@@ -332,8 +332,8 @@ a row at a time. They neither sum up nor bring gamma and bias to the columns of 
 """
 
 SUM_FLOORS = """A kernel that only streams does not wait for anything, a norm cannot write before it has the sum over its row. These kernels stream the same bytes in as many
-workgroups as the case's own kernel, and the last write of each workgroup waits for one sum over what the workgroup read (one barrier). The fastest of the tried numbers
-of lanes and vectors a lane is shown; all were timed between the samples of the case.
+workgroups as the case's own kernel, and the last write of each workgroup waits for one sum over what the workgroup read (one barrier). Up to 64 rows there are also kernels of two, four and eight
+workgroups a row, which read and sum up the whole row each and write a slice. The fastest of the tried numbers of workgroups, lanes and vectors a lane is shown; all were timed between the samples of the case.
 """
 
 HEAD = """# Benchmarks
