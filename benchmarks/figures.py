@@ -161,8 +161,10 @@ def is_floor(name):
 
 
 def floor_kind(name):
-    """streams: only reads and writes; rows: also reads what belongs to each row, and goes by rows; sums: also sums up what each workgroup reads before it writes."""
-    return ("sums" if "with sums" in name else "rows" if "of a row" in name else "streams") if is_floor(name) else None
+    """streams: only reads and writes; rows: also reads what belongs to each row, and goes by rows; sums: also sums up what each workgroup reads before it writes; row_sums: all of that."""
+    if not is_floor(name):
+        return None
+    return ("row_sums" if "of a row" in name else "sums") if "with sums" in name else "rows" if "of a row" in name else "streams"
 
 
 def floor_ratios(machine):

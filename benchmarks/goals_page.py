@@ -50,7 +50,7 @@ def case_states(machine):
 
 def beside_slower_floor(machine, case, of_floor, most):
     """Of a case that takes too many times its floor: whether a floor that does more of what ours must do takes that many times it too."""
-    for kind in ("sums", "rows"):
+    for kind in ("sums", "rows", "row_sums"):
         if case in (found := beside_fastest(machine, kind)):
             _, c, _ = found[case]
             if of_floor / c["ratio"]["median"] >= 1.01 * most and c["ratio"]["median"] > 0.99:

@@ -8,8 +8,8 @@ from figures import figure, floor_kind, unsteady
 REACHED, MISSED, OUT = "reached", "missed", "out of reach"
 STATES = f"""- **{REACHED}**: at most 0.5 % above a goal in us (and at least the rate in brackets, if there is one), or within the multiple that is asked for.
 - **{OUT}**: a kernel that only reads and writes the case's tensors (its floor) takes longer than the goal in the same run.
-- **{OUT} in two dispatches**, **with an exchange of sums**, **with a sum in each workgroup**, **row by row**: so does the fastest kernel tried that moves the tensors as our plan does, in two dispatches of which the second
-  needs what the first read, or in workgroups that wait for each other's sums, or for one sum of their own before their last write, or each by rows, and computes nothing else. This bounds plans of that form, no others.
+- **{OUT} in two dispatches**, **with an exchange of sums**, **with a sum in each workgroup**, **row by row**, **row by row with a sum**: so does the fastest kernel tried that moves the tensors as our plan does, in two dispatches of which the second
+  needs what the first read, or in workgroups that wait for each other's sums, or for one sum of their own before their last write, or each by rows, or both, and computes nothing else. This bounds plans of that form, no others.
 - **{MISSED}**: no measurement shows that it cannot be done.
 
 A floor counts where its clock was steady, where it takes at least 1 % longer than the goal and is not beaten by ours by more than 1 %, and where it moves no more than the case must ("moves more": it reads everything twice).
@@ -55,7 +55,7 @@ def of_our_form(floor, entry):
 def out_of_reach(floor):
     """For what form of plan a floor bounds the goal."""
     name = floor["variant"]
-    form = (f" in {'three' if 'in three' in name else 'two'} dispatches" if in_two(floor) else " with an exchange of sums" if "with sums of " in name else " with a sum in each workgroup" if "with sums" in name
+    form = (f" in {'three' if 'in three' in name else 'two'} dispatches" if in_two(floor) else " with an exchange of sums" if "with sums of " in name else " row by row with a sum" if "with sums by " in name else " with a sum in each workgroup" if "with sums" in name
             else " row by row" if "of a row" in name else "")
     return OUT + form
 

@@ -191,7 +191,8 @@ Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowSh
                    {"rowBytes", static_cast<double>(shape.row_bytes)},
                    {"unit", static_cast<double>(shape.unit)},
                    {"line", static_cast<double>(kLineBytes / shape.unit)},
-                   {"lanes", static_cast<double>(shape.lanes)}},
+                   {"lanes", static_cast<double>(shape.lanes)},
+                   {"width", static_cast<double>(shape.subgroup)}},
                   std::move(tensors), {shape.groups, 1, 1});
 }
 

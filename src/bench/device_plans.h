@@ -49,12 +49,13 @@ Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumSh
 inline constexpr std::uint32_t kLineBytes = 128;  // of a memory line: accesses begin on their grid
 
 // Reads and writes as streams_plan, in `groups` workgroups that take `row_bytes` bytes each, one
-// after the other in memory, by `unit` bytes (4 or 16) at a time: tensors whose rows no vector of
-// 16 bytes divides. Each workgroup also reads `shared` more buffers of `shared_bytes` (a multiple
-// of 4).
+// after the other in memory, by `unit` bytes (4, 8 or 16) at a time: tensors whose rows no vector
+// of 16 bytes divides. Each workgroup also reads `shared` more buffers of `shared_bytes` (a
+// multiple of 4). Where `subgroup` is the device's only subgroup size, not 0, the writes of a
+// workgroup wait for a sum over what it read.
 struct RowShape {
   std::uint32_t groups = 1, row_bytes = 4, unit = 4, lanes = 1;
-  std::uint32_t shared = 0, shared_bytes = 0;
+  std::uint32_t shared = 0, shared_bytes = 0, subgroup = 0;
   std::uint64_t bytes() const { return std::uint64_t{groups} * row_bytes; }
 };
 Result<std::shared_ptr<const Plan>> rows_plan(int reads, int writes, const RowShape& shape);

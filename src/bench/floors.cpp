@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <format>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/try.h"
@@ -112,40 +113,76 @@ std::vector<std::size_t> inputs_of_rows(const Plan& plan, const Streams& streams
   return found;
 }
 
-// Shapes of workgroups that take a case's tensors row by row where the rows are no multiple of 16
-// bytes: by words, or as many rows as are whole words; and by vectors of 16 bytes. None where rows
-// are vectors, or a workgroup could not.
-std::vector<RowShape> row_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
-  std::vector<RowShape> shapes;
-  const PlanTensor& tensor = plan.tensors[streams.read.empty() ? 0 : streams.read.front()];
-  if (plan.passes.size() != 1 || !streams.own || streams.read.empty() || tensor.shape.empty() ||
-      tensor.shape.back() <= 0 || caps.is_fallback_adapter) {
-    return shapes;
-  }
+// Bytes of a row of a case's tensors where rows are no multiple of 16 bytes; 0 where they are, or
+// where no kernel goes by rows.
+std::uint64_t odd_row_bytes(const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
+  if (plan.passes.size() != 1 || !streams.own || streams.read.empty() || caps.is_fallback_adapter)
+    return 0;
+  const PlanTensor& tensor = plan.tensors[streams.read.front()];
+  if (tensor.shape.empty() || tensor.shape.back() <= 0) return 0;
   const std::uint64_t rows = row_count(tensor);
-  if (rows == 0 || streams.bytes % rows != 0 || streams.bytes / rows % 16 == 0) return shapes;
+  if (rows == 0 || streams.bytes % rows != 0 || streams.bytes / rows % 16 == 0) return 0;
+  return streams.bytes / rows;
+}
+
+// Shapes of workgroups that take a case's tensors row by row, by `unit` bytes: as many `together`
+// as are whole units, or each row alone with the units that begin in it. None where a workgroup
+// could not.
+std::vector<RowShape> row_shapes(std::uint64_t row_bytes, std::uint64_t rows, std::uint64_t unit,
+                                 std::uint64_t together, const DeviceCaps& caps,
+                                 std::initializer_list<std::uint64_t> most_lanes = {256, 512,
+                                                                                    1024}) {
+  std::vector<RowShape> shapes;
   const double limit = caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256);
-  for (const std::uint64_t unit : {4U, 16U}) {
-    // Rows that begin in the middle of a word are taken in pairs by words, which share none then.
-    const std::uint64_t together = unit == 16 || streams.bytes / rows % 4 == 0 ? 1 : 2;
-    const std::uint64_t bytes = streams.bytes / rows * together;
-    const std::uint64_t units = ceil_div(bytes, unit), line = kLineBytes / unit;
-    // Long rows, in workgroups of which enough run side by side.
-    if (rows % together != 0 || rows / together > 65535 || bytes < 1024 || bytes > 65536) continue;
-    for (const std::uint64_t most : {256U, 512U, 1024U}) {
-      if (static_cast<double>(most) > limit) continue;
-      // Evenly spread, in whole subgroups.
-      const std::uint64_t items = ceil_div(units + line - 1, most);
-      const std::uint64_t lanes =
-          ceil_div(ceil_div(units + line - 1, items), std::uint64_t{32}) * 32;
-      if (!shapes.empty() && shapes.back().unit == unit && shapes.back().lanes == lanes) continue;
-      shapes.push_back({.groups = static_cast<std::uint32_t>(rows / together),
-                        .row_bytes = static_cast<std::uint32_t>(bytes),
-                        .unit = static_cast<std::uint32_t>(unit),
-                        .lanes = static_cast<std::uint32_t>(lanes)});
-    }
+  const std::uint64_t bytes = row_bytes * together;
+  const std::uint64_t units = ceil_div(bytes, unit), line = kLineBytes / unit;
+  // Long rows, in workgroups of which enough run side by side.
+  if (rows % together != 0 || rows / together > 65535 || bytes < 1024 || bytes > 131072)
+    return shapes;
+  for (const std::uint64_t most : most_lanes) {
+    if (static_cast<double>(most) > limit) continue;
+    // Evenly spread, in whole subgroups.
+    const std::uint64_t items = ceil_div(units + line - 1, most);
+    const std::uint64_t lanes = ceil_div(ceil_div(units + line - 1, items), std::uint64_t{32}) * 32;
+    if (!shapes.empty() && shapes.back().lanes == lanes) continue;
+    shapes.push_back({.groups = static_cast<std::uint32_t>(rows / together),
+                      .row_bytes = static_cast<std::uint32_t>(bytes),
+                      .unit = static_cast<std::uint32_t>(unit),
+                      .lanes = static_cast<std::uint32_t>(lanes)});
   }
   return shapes;
+}
+
+struct RowFloors {
+  std::vector<RowShape> shapes;
+  std::vector<std::size_t> inputs;  // that every row needs
+};
+// Kernels that go by rows, by words and by vectors; and with a sum before the writes: only where no
+// unit is written in which two rows meet.
+RowFloors row_floors(const Plan& plan, const Streams& streams, const DeviceCaps& caps,
+                     const FloorKinds& kinds) {
+  RowFloors found;
+  const std::uint64_t bytes = odd_row_bytes(plan, streams, caps);
+  if (bytes == 0) return found;
+  found.inputs = inputs_of_rows(plan, streams);
+  const auto whole = [&](std::uint64_t unit) { return unit / std::gcd(bytes, unit); };
+  const std::uint64_t rows = streams.bytes / bytes;
+  if (kinds.streams) {
+    found.shapes = row_shapes(bytes, rows, 4, whole(4), caps);
+    found.shapes.append_range(row_shapes(bytes, rows, 16, 1, caps));
+  }
+  const int subgroup = caps.subgroup_min_size.value_or(0);
+  if (!kinds.sums || subgroup < 4 || subgroup > 32 || caps.subgroup_max_size != subgroup ||
+      !caps.has_feature("subgroups")) {
+    return found;
+  }
+  for (const std::uint64_t unit : {4U, 8U, 16U}) {
+    for (RowShape shape : row_shapes(bytes, rows, unit, whole(unit), caps, {512, 640, 704, 1024})) {
+      shape.subgroup = static_cast<std::uint32_t>(subgroup);
+      found.shapes.push_back(shape);
+    }
+  }
+  return found;
 }
 
 // Whether a buffer of the plan's own, as large as a stream, takes what passes before the last one
@@ -168,10 +205,12 @@ bool keeps_apart(const Plan& plan, const Streams& streams) {
 
 std::string row_label(const RowShape& shape) {
   const std::string cut = shape.unit == 4 ? std::format("by {} words", shape.row_bytes / 4)
-                                          : std::format("by {} bytes in vectors", shape.row_bytes);
+                                          : std::format("by {} bytes in vectors{}", shape.row_bytes,
+                                                        shape.unit == 8 ? " of 8" : "");
   const std::string more =
       shape.shared > 0 ? std::format(" with {} inputs of a row", shape.shared) : "";
-  return std::format("{}{}, {} lanes", cut, more, shape.lanes);
+  return std::format("{}{}{}, {} lanes", shape.subgroup > 0 ? "with sums " : "", cut, more,
+                     shape.lanes);
 }
 
 std::string streams_label(const StepStreams& streams) {
@@ -212,6 +251,100 @@ std::string shape_label(const StreamShape& shape) {
   return shape.lanes == usual.lanes && shape.items == usual.items
              ? ""
              : std::format(", {} lanes x {}", shape.lanes, shape.items);
+}
+
+class FloorList {
+ public:
+  explicit FloorList(const Streams& streams) : streams_(streams) {}
+
+  int reads() const { return streams_.reads(); }
+  int writes() const { return streams_.writes(); }
+  // What it moves, as labels begin.
+  std::string once() const { return std::format("{}r{}w", reads(), writes()); }
+
+  Status add(const std::string& label, Result<std::shared_ptr<const Plan>> floor,
+             std::uint64_t bytes, const std::vector<std::size_t>& more_slots = {}) {
+    WGK_TRY(floor);
+    const bool own = streams_.own && bytes == streams_.bytes && (*floor)->passes.size() == 1 &&
+                     (*floor)->scratch.empty();
+    floors_.push_back({.label = "floor " + label,
+                       .plan = *std::move(floor),
+                       .bytes = static_cast<double>(bytes) * (reads() + writes()),
+                       .on_buffers_of_case = own,
+                       .slots = streams_.slots()});
+    floors_.back().slots.append_range(more_slots);
+    return {};
+  }
+  std::vector<Floor> floors() && { return std::move(floors_); }
+
+ private:
+  const Streams& streams_;
+  std::vector<Floor> floors_;
+};
+
+Status add_streams(FloorList& list, const Plan& plan, const Streams& streams,
+                   const DeviceCaps& caps, std::size_t most) {
+  const int reads = list.reads(), writes = list.writes();
+  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, most)) {
+    if (plan.passes.size() <= 1) {
+      WGK_TRY(list.add(list.once() + shape_label(shape),
+                       streams_plan(reads, writes, streams.bytes, shape), streams.bytes));
+      continue;
+    }
+    std::vector<TwoSteps> forms = two_steps(plan, streams);
+    if (plan.passes.size() > 2) forms.push_back(merged_steps(forms));
+    for (const TwoSteps& steps : forms) {
+      WGK_TRY(list.add(std::format("{} + {} in {} dispatches{}", streams_label(steps.first),
+                                   streams_label(steps.second), steps.merged ? "three" : "two",
+                                   shape_label(shape)),
+                       twice_plan(reads, writes, steps, streams.bytes, shape), streams.bytes));
+    }
+  }
+  return {};
+}
+
+Status add_rows(FloorList& list, const Plan& plan, const Streams& streams, const DeviceCaps& caps,
+                const FloorKinds& kinds) {
+  const RowFloors by_rows = row_floors(plan, streams, caps, kinds);
+  const auto add = [&](const RowShape& shape, const std::vector<std::size_t>& inputs) {
+    return list.add(list.once() + " " + row_label(shape),
+                    rows_plan(list.reads(), list.writes(), shape), shape.bytes(), inputs);
+  };
+  for (RowShape shape : by_rows.shapes) {
+    if (shape.subgroup == 0) WGK_TRY(add(shape, {}));
+    // As any kernel must that takes a row at a time, each also with what belongs to each row.
+    if (by_rows.inputs.empty()) continue;
+    shape.shared = static_cast<std::uint32_t>(by_rows.inputs.size());
+    shape.shared_bytes =
+        static_cast<std::uint32_t>(plan.tensors[by_rows.inputs.front()].buffer_size / 4 * 4);
+    WGK_TRY(add(shape, by_rows.inputs));
+  }
+  return {};
+}
+
+Status add_sums(FloorList& list, const Plan& plan, const Streams& streams, const DeviceCaps& caps) {
+  const int reads = list.reads(), writes = list.writes();
+  if (waits_within(plan)) {
+    for (const ExchangeShape& shape : exchange_shapes(plan, streams, caps)) {
+      WGK_TRY(list.add(std::format("{} with sums of {} workgroups, {} lanes x {}", list.once(),
+                                   shape.slices, shape.lanes, shape.items),
+                       exchange_plan(reads, writes, shape), shape.bytes()));
+    }
+    return {};
+  }
+  const bool few_rows = takes_few_rows(plan, streams);
+  const std::uint64_t groups =
+      few_rows ? row_count(plan.tensors[streams.read.front()]) : workgroups(plan.passes.front());
+  std::vector<SumShape> shapes = sum_shapes(plan, streams, caps, groups, {1, 2, 4, 8});
+  if (few_rows) shapes.append_range(sliced_shapes(plan, streams, caps, groups));
+  for (const SumShape& shape : shapes) {
+    const std::string slices =
+        shape.slices > 1 ? std::format("{} workgroups a row, ", shape.slices) : "";
+    WGK_TRY(list.add(
+        std::format("{} with sums, {}{} lanes x {}", list.once(), slices, shape.lanes, shape.items),
+        sums_plan(reads, writes, shape), shape.bytes()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -293,75 +426,11 @@ TwoSteps merged_steps(const std::vector<TwoSteps>& forms) {
 
 Result<std::vector<Floor>> floors_of(const Plan& plan, const Streams& streams,
                                      const DeviceCaps& caps, const FloorKinds& kinds) {
-  std::vector<Floor> floors;
-  const int reads = streams.reads(), writes = streams.writes();
-  const auto add = [&](const std::string& label, Result<std::shared_ptr<const Plan>> floor,
-                       std::uint64_t bytes) -> Status {
-    WGK_TRY(floor);
-    const bool own = streams.own && bytes == streams.bytes && (*floor)->passes.size() == 1 &&
-                     (*floor)->scratch.empty();
-    floors.push_back({.label = "floor " + label,
-                      .plan = *std::move(floor),
-                      .bytes = static_cast<double>(bytes) * (reads + writes),
-                      .on_buffers_of_case = own,
-                      .slots = streams.slots()});
-    return {};
-  };
-  const std::string once = std::format("{}r{}w", reads, writes);
-  const bool twice = plan.passes.size() > 1;
-  const std::size_t most = kinds.streams ? kinds.shapes : 0;
-  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, most)) {
-    if (!twice) {
-      WGK_TRY(add(once + shape_label(shape), streams_plan(reads, writes, streams.bytes, shape),
-                  streams.bytes));
-      continue;
-    }
-    std::vector<TwoSteps> forms = two_steps(plan, streams);
-    if (plan.passes.size() > 2) forms.push_back(merged_steps(forms));
-    for (const TwoSteps& steps : forms) {
-      WGK_TRY(add(std::format("{} + {} in {} dispatches{}", streams_label(steps.first),
-                              streams_label(steps.second), steps.merged ? "three" : "two",
-                              shape_label(shape)),
-                  twice_plan(reads, writes, steps, streams.bytes, shape), streams.bytes));
-    }
-  }
-  if (kinds.streams) {
-    const std::vector<RowShape> shapes = row_shapes(plan, streams, caps);
-    // As any kernel must that takes a row at a time, each also with what belongs to each row.
-    const std::vector<std::size_t> inputs =
-        shapes.empty() ? std::vector<std::size_t>{} : inputs_of_rows(plan, streams);
-    for (RowShape shape : shapes) {
-      WGK_TRY(add(once + " " + row_label(shape), rows_plan(reads, writes, shape), shape.bytes()));
-      if (inputs.empty()) continue;
-      shape.shared = static_cast<std::uint32_t>(inputs.size());
-      shape.shared_bytes =
-          static_cast<std::uint32_t>(plan.tensors[inputs.front()].buffer_size / 4 * 4);
-      WGK_TRY(add(once + " " + row_label(shape), rows_plan(reads, writes, shape), shape.bytes()));
-      floors.back().slots.append_range(inputs);
-    }
-  }
-  if (!kinds.sums) return floors;
-  if (waits_within(plan)) {
-    for (const ExchangeShape& shape : exchange_shapes(plan, streams, caps)) {
-      WGK_TRY(add(std::format("{} with sums of {} workgroups, {} lanes x {}", once, shape.slices,
-                              shape.lanes, shape.items),
-                  exchange_plan(reads, writes, shape), shape.bytes()));
-    }
-    return floors;
-  }
-  const bool few_rows = takes_few_rows(plan, streams);
-  const std::uint64_t groups =
-      few_rows ? row_count(plan.tensors[streams.read.front()]) : workgroups(plan.passes.front());
-  std::vector<SumShape> shapes = sum_shapes(plan, streams, caps, groups, {1, 2, 4, 8});
-  if (few_rows) shapes.append_range(sliced_shapes(plan, streams, caps, groups));
-  for (const SumShape& shape : shapes) {
-    const std::string slices =
-        shape.slices > 1 ? std::format("{} workgroups a row, ", shape.slices) : "";
-    WGK_TRY(
-        add(std::format("{} with sums, {}{} lanes x {}", once, slices, shape.lanes, shape.items),
-            sums_plan(reads, writes, shape), shape.bytes()));
-  }
-  return floors;
+  FloorList list(streams);
+  if (kinds.streams) WGK_TRY(add_streams(list, plan, streams, caps, kinds.shapes));
+  WGK_TRY(add_rows(list, plan, streams, caps, kinds));
+  if (kinds.sums) WGK_TRY(add_sums(list, plan, streams, caps));
+  return std::move(list).floors();
 }
 
 }  // namespace wgk::bench

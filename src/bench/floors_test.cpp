@@ -215,7 +215,7 @@ TEST(Floors, FewRowsAreAlsoSharedByWorkgroupsThatReadThemWhole) {
         plan, streams_of(plan, 3.0 * static_cast<double>(rows) * 2048), caps, {.sums = true});
     std::string text;
     for (const Floor& floor : found) {
-      text += floor.label.substr(22) + ";";
+      text += floor.label.substr(21) + ";";
       EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
     }
     return std::pair{text, found};
@@ -297,6 +297,23 @@ TEST(Floors, RowByRowAlsoWithTheInputsOfARow) {
   EXPECT_EQ(labels, (std::vector<std::string>{
                         "floor 2r2w by 4099 words with 2 inputs of a row, 256 lanes",
                         "floor 2r2w by 8198 bytes in vectors with 2 inputs of a row, 192 lanes"}));
+
+  // With a sum, only as many rows as share nothing with others.
+  caps.features = {"subgroups"};
+  caps.limits = {{"maxComputeInvocationsPerWorkgroup", 600}};
+  caps.subgroup_min_size = caps.subgroup_max_size = 32;
+  const auto sums = floors_of(plan, streams_of(plan, 4.0 * 16 * 4099 * 2), caps, {.sums = true});
+  ASSERT_TRUE(sums) << sums.error().to_string();
+  std::vector<std::string> with_sums;
+  for (const Floor& floor : *sums) {
+    if (!floor.label.contains("of a row")) continue;
+    with_sums.push_back(floor.label.substr(21));
+    EXPECT_EQ(floor.plan->tensors[0].byte_length, 16U * 4099 * 2);
+  }
+  EXPECT_EQ(with_sums, (std::vector<std::string>{
+                           "by 4099 words with 2 inputs of a row, 480 lanes",
+                           "by 32792 bytes in vectors of 8 with 2 inputs of a row, 480 lanes",
+                           "by 65584 bytes in vectors with 2 inputs of a row, 480 lanes"}));
 }
 
 }  // namespace

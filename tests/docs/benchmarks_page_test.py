@@ -46,6 +46,12 @@ def machine(hot_last):
 class ColdAndHot(unittest.TestCase):
     MACHINES = [machine(hot_last) for hot_last in (True, False)]
 
+    def test_kinds_of_floors(self):
+        kinds = {"rows": None, "floor 2r2w": "streams", "floor 2r2w by 4099 words, 832 lanes": "streams", "floor 2r2w by 4099 words with 2 inputs of a row, 832 lanes": "rows",
+                 "floor 2r2w with sums, 32 lanes x 1": "sums", "floor 2r2w with sums by 4099 words with 2 inputs of a row, 832 lanes": "row_sums"}
+        self.assertEqual({name: figures.floor_kind(name) for name in kinds}, kinds)
+        self.assertEqual(verdicts.out_of_reach({"variant": "floor 2r2w with sums by 4099 words with 2 inputs of a row, 832 lanes"}), "out of reach row by row with a sum")
+
     def test_floors_are_those_of_cold_buffers(self):
         for made in self.MACHINES:
             self.assertEqual(figures.floor_entries(made.safe, PACKAGE)[CASE]["seconds"]["median"], 20 / 1e6)
