@@ -215,7 +215,7 @@ TEST(Floors, FewRowsAreAlsoSharedByWorkgroupsThatReadThemWhole) {
         plan, streams_of(plan, 3.0 * static_cast<double>(rows) * 2048), caps, {.sums = true});
     std::string text;
     for (const Floor& floor : found) {
-      text += floor.label.substr(21) + ";";
+      text += floor.label.substr(22) + ";";
       EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
     }
     return std::pair{text, found};
