@@ -217,6 +217,7 @@ ROW_TUNABLES = {
     "FEW_ROWS": [0, 2, 1000],
     "MANY_ROWS": [1, 2, 64],
     "MANY_LAUNCHES": [1, 2, 64],
+    "BESIDE_LANES": [0, 64, 256, 1024],
     "SUBGROUP_ITEMS": [1, 4, 16, 32],
     "WIDE_ROW": [1, 8, 64],
     "LATE_LANES": [32, 1024],

@@ -294,6 +294,26 @@ def lines():
     return cases
 
 
+def beside():
+    """Rows of several subgroups each, of which a workgroup takes several."""
+    cases = []
+    for i, (rows, hidden) in enumerate(((7, 300), (9, 768), (25, 96), (16, 520), (1, 384))):
+        for j, dtype in enumerate((F32, F16)):
+            for k, more in enumerate(({}, {"BESIDE_LANES": 1024})):
+                form, statistics = (("residual", ""), ("bias_residual", "both"), ("bias", "inv"), ("plain", "mean"))[(i + j + 2 * k) % 4]
+                cases.append(combination([rows, hidden], dtype, form, statistics, seed=9850 + i, name=f"beside_{rows}x{hidden}_{dtype}{'_1024' if more else ''}",
+                                         tunables={"PROFILE": "gpu", "MANY_LAUNCHES": 1, "SUBGROUP_ITEMS": 32, **more}))
+    for bad in ("nan", "inf"):
+        rows, hidden, row = 7, 300, 3
+        at = row * hidden + 299
+        cases.append(row_case(f"beside_{bad}_stays_in_its_row", F32, hidden, grid(11), grid(12), grid(13, 64, 0.015625, 1), {
+            "outputT": expect(F32, [rows, hidden], tolerance=OUTPUT_TOLERANCE[F32], ignore=[[row * hidden, (row + 1) * hidden]]),
+            "residualT": expect(F32, [rows, hidden], tolerance=SUM_TOLERANCE[F32], ignore=[[at, at + 1]]),
+            "invStdT": expect(F32, [rows, 1], tolerance=INVERSE_TOLERANCE, ignore=[[row, row + 1]]),
+        }, rows=rows, input_more={"poke": [[at, bad]]}, tunables={"PROFILE": "gpu", "MANY_LAUNCHES": 1, "SUBGROUP_ITEMS": 32}))
+    return cases
+
+
 def joint():
     """Rows that many workgroups take together in one dispatch: also where nobody waits for the others, so that each works out what is missing."""
     cases = []
@@ -392,7 +412,7 @@ def refused():
 
 
 def tests():
-    return {"cases": combinations() + around_widths() + tuned() + held() + lines() + joint() + sliced() + numbers() + empty() + refused()}
+    return {"cases": combinations() + around_widths() + tuned() + held() + lines() + beside() + joint() + sliced() + numbers() + empty() + refused()}
 
 
 def full_tests():
