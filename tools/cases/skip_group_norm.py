@@ -416,6 +416,15 @@ def told():
         spot = group_ranges([2, 12, 13, 40], 1, 4, 1, 2)
         for bad in ("nan", "inf"):
             add(f"{bad}_stays_{tag}", [2, 12, 13, 40], 4, t=t, x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot)
+    # Eight vectors of a lane and more share reciprocals in float16, up to four each; far from zero, too.
+    for vectors, rows in ((8, 96), (11, 130), (16, 190)):
+        add(f"{vectors}_vectors_f16", [2, rows, 4, 40], 4, {"COOPERATIVE_VALUES": 8 * vectors}, t=F16, bias=True)
+    add("silu_far_from_zero_f16", [1, 96, 4, 40], 4, {"COOPERATIVE_VALUES": 64}, t=F16, gamma=const(0), beta=values(*[-100, -1e4, -6e4, 100, 50, -20, 0, -88] * 5),
+        tolerance={"abs": 1e-6, "rel": 1e-3})
+    # A channel that is NaN, and a group: that, and nothing else.
+    add("nan_comes_out_f16", [1, 96, 4, 40], 4, {"COOPERATIVE_VALUES": 64}, t=F16, x_more={"poke": [[233, "nan"]]})
+    cases[-1]["inputs"]["gamma"]["poke"] = [[3, "nan"]]
+    cases[-1]["inputs"]["beta"]["poke"] = [[17, "nan"]]
     add("far_mean_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), tolerance=Y_LARGE[F32])
     add("outlier_first_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), x_more={"poke": [[0, 3000], [10, -3000]]}, tolerance=Y_LARGE[F32])
     # A cell far from the 4095 others: squares from its mean would be wrong by parts in ten thousand.

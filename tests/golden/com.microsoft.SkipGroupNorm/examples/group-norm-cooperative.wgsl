@@ -309,10 +309,10 @@ if (lane == 0u) {
       if (lane == 0u) {
         readersBefore = atomicAdd(&board[params.readersOf + slabOfAll], 1u);
       }
-      let gammaWord0 = gammas[lane % 10u * 1u + 0u];
-      let gamma0 = gammaWord0;
-      let betaWord0 = betas[lane % 10u * 1u + 0u];
-      let beta0 = betaWord0;
+    let gammaWord0 = gammas[lane % 10u * 1u + 0u];
+    let gamma0 = gammaWord0;
+    let betaWord0 = betas[lane % 10u * 1u + 0u];
+    let beta0 = betaWord0;
   let g0 = constants[(lane % 10u * 2u + 0u) / 5u];
   let g1 = constants[(lane % 10u * 2u + 1u) / 5u];
   let mean0 = vec4<f32>(g0.x, g0.x, g1.x, g1.x);
