@@ -354,6 +354,7 @@ def twins():
                                            # S in a buffer of its own where the call does not return it.
                                            ("apart", F16, [2, 31, 33, 80], 1, {**stream, "SUM_APART": 0}), ("apart", F16, [1, 16, 48, 40], 0, {**stream, "SUM_APART": 0}),
                                            ("cooperative", F16, [2, 17, 9, 80], 1, cooperative), ("cooperative_f32", F32, [2, 17, 9, 40], 1, cooperative),
+                                           ("cooperative_many", F16, [1, 31, 37, 80], 1, {**cooperative, "COOPERATIVE_VALUES": 128}),
                                            ("cooperative", F16, [2, 80, 12, 16], 0, cooperative), ("cooperative_f32", F32, [1, 40, 9, 28], 0, cooperative)):
         name = f"same_bits_{plan}_{'nhwc' if last else 'nchw'}"
         for kind, s in itertools.product(("full", "nc", "n11c"), (True, False)):
@@ -405,6 +406,13 @@ def told():
         add(f"patient_{tag}", [2, 12, 12, 40], 4, {"PATIENCE": 4096, "COOPERATIVE_LANES": 320}, t=t, bias=True)
         add(f"constant_{tag}", [1, 12, 13, 40], 4, {"COOPERATIVE_AFTER": 1}, t=t, x=const(-3.3), k=const(0), silu=0, tolerance=0)
         add(f"zero_mean_{tag}", [1, 12, 13, 40], 4, t=t, x=const(0), k=const(0))
+        # More vectors than a lane asks for at once.
+        many = {"COOPERATIVE_VALUES": 128}
+        add(f"many_vectors_{tag}", [1, 31, 37, 40], 4, many, t=t, bias=True)
+        add(f"many_vectors_exact_{tag}", [2, 24, 24, 40], 4, {**many, "COOPERATIVE_LANES": 60, "COOPERATIVE_AFTER": 0}, t=t, skip="n11c")
+        add(f"many_vectors_one_ahead_{tag}", [1, 31, 37, 80], 2, {**many, "COOPERATIVE_AHEAD": 1, "COOPERATIVE_AFTER": 3}, t=t, s=False, silu=0)
+        add(f"many_vectors_and_lanes_{tag}", [1, 61, 79, 80], 10, {**many, "COOPERATIVE_LANES": 640}, t=t, bias=True)
+        add(f"many_vectors_nchw_{tag}", [1, 40, 48, 48], 4, many, t=t, last=0, bias=True)
         # Under channels_last 0, where a workgroup has one group.
         add(f"nchw_{tag}", [2, 40, 12, 16], 4, t=t, last=0, bias=True)
         add(f"nchw_two_wide_{tag}", [1, 12, 9, 10], 3, t=t, m=F16, last=0, bias=True, s=False, skip="nc")
