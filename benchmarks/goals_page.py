@@ -53,7 +53,7 @@ def beside_slower_floor(machine, case, of_floor, most):
     for kind in ("sums", "rows", "row_sums"):
         if case in (found := beside_fastest(machine, kind)):
             _, c, _ = found[case]
-            if of_floor / c["ratio"]["median"] >= 1.01 * most and c["ratio"]["median"] > 0.99:
+            if of_floor / c["ratio"]["median"] > most and c["ratio"]["median"] > 0.99:
                 return out_of_reach({"variant": c["b"]})
     return MISSED
 
@@ -76,7 +76,7 @@ def of_floors(machine, goal):
 
 def compiled_rows(machine, goal):
     rows = [row for row in ratios_of(machine, goal["package"]).gap_rows if rows_of(row[0]) >= goal["from_rows"]]
-    states = [(case, REACHED if theirs >= goal["at_least"] * ours else OUT if floor and floor >= 1.01 * theirs else MISSED, f"{theirs / ours:.3f}") for case, ours, _, theirs, _, floor in rows]
+    states = [(case, REACHED if theirs >= goal["at_least"] * ours else OUT if floor and floor > theirs else MISSED, f"{theirs / ours:.3f}") for case, ours, _, theirs, _, floor in rows]
     yield f"torch.compile over ours, from {goal['from_rows']} rows up: at least {goal['at_least']:g} in each case", span([row[3] / row[1] for row in rows]), tally(states)
 
 
@@ -118,7 +118,7 @@ def both_modes(machine, goal):
 def of_empty(machine, goal):
     ours, floors = ({key[:2]: c["ratio"]["median"] for key, (_, c, _) in beside_empty(machine).items() if key[2] == side} for side in (False, True))
     rows = [(case, data, ours[case, data], floors.get((case, data))) for case, data in ours if case.startswith(goal["cases"])]
-    states = [(f"{case} {data}", REACHED if ratio <= goal["at_most"] else OUT if floor and floor >= 1.01 * goal["at_most"] else MISSED, f"{ratio:.2f}{f' (floor {floor:.2f})' if floor else ''}")
+    states = [(f"{case} {data}", REACHED if ratio <= goal["at_most"] else OUT if floor and floor > goal["at_most"] else MISSED, f"{ratio:.2f}{f' (floor {floor:.2f})' if floor else ''}")
               for case, data, ratio, floor in rows]
     yield f"{goal['cases']}: at most {goal['at_most']} empty dispatches", span([row[2] for row in rows]), tally(states)
 

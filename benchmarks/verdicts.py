@@ -6,13 +6,14 @@ import re
 from figures import figure, floor_kind, unsteady
 
 REACHED, MISSED, OUT = "reached", "missed", "out of reach"
+TOLERANCE = 1.005  # of goals in us
 STATES = f"""- **{REACHED}**: at most 0.5 % above a goal in us (and at least the rate in brackets, if there is one), or within the multiple that is asked for.
 - **{OUT}**: a kernel that only reads and writes the case's tensors (its floor) takes longer than the goal in the same run.
 - **{OUT} in two dispatches**, **with an exchange of sums**, **with a sum in each workgroup**, **row by row**, **row by row with a sum**: so does the fastest kernel tried that moves the tensors as our plan does, in two dispatches of which the second
   needs what the first read, or in workgroups that wait for each other's sums, or for one sum of their own before their last write, or each by rows, or both, and computes nothing else. This bounds plans of that form, no others.
 - **{MISSED}**: no measurement shows that it cannot be done.
 
-A floor counts where its clock was steady, where it takes at least 1 % longer than the goal and is not beaten by ours by more than 1 %, and where it moves no more than the case must ("moves more": it reads everything twice).
+A floor counts where it would miss the goal itself by the same rule, its clock was steady, ours does not beat it by more than 1 %, and it moves no more than the case must ("moves more": it reads everything twice).
 """
 
 
@@ -36,10 +37,10 @@ def moves_more(floor, entry):
 
 
 def bounds(floor, entry, goal_us):
-    """Whether a floor shows that the goal is out of reach: it takes 1 % more than the goal at least, moves no more than the case must, its clock was
-    steady, and ours does not beat it."""
+    """Whether a floor shows that the goal is out of reach: it would miss it itself, moves no more than the case must, its clock was steady, and ours
+    does not beat it."""
     us = floor["seconds"]["median"] * 1e6
-    return not unsteady(floor) and not moves_more(floor, entry) and us >= 1.01 * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
+    return not unsteady(floor) and not moves_more(floor, entry) and us > TOLERANCE * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
 
 
 def dispatches_of(floor):
@@ -70,7 +71,7 @@ def goal_state(goal, entry, floor, with_sum, back, of_floor):
         return "no floor"
     if entry.get("flops_per_second", 0) < 1e12 * goal.get("tflops", 0):
         return MISSED
-    if entry["seconds"]["median"] * 1e6 <= 1.005 * goal["us"]:
+    if entry["seconds"]["median"] * 1e6 <= TOLERANCE * goal["us"]:
         return REACHED
     return next((out_of_reach(one) for one in (floor, back, with_sum) if one and of_our_form(one, entry) and bounds(one, entry, goal["us"])), MISSED)
 
