@@ -435,6 +435,12 @@ def told():
     cases[-1]["inputs"]["beta"]["poke"] = [[17, "nan"]]
     add("far_mean_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), tolerance=Y_LARGE[F32])
     add("outlier_first_f32", [1, 24, 20, 40], 4, x=grid(13, 255, 0.0009765625, 1000), k=const(0), x_more={"poke": [[0, 3000], [10, -3000]]}, tolerance=Y_LARGE[F32])
+    # The value that differences are taken from is an outlier among as many as a slice can have, which are all equal, so that roundings do not even out.
+    slices = {"COOPERATIVE_LANES": 640, "COOPERATIVE_VALUES": 128}
+    for width, groups, last in ((80, 1, 1), (20, 4, 1), (10, 8, 1), (15, 4, 1), (75, 2, 1), (40, 2, 0)):
+        shape = image(1, (64, 32), width * groups, last)
+        add(f"outlier_among_equals_{width}_{'nhwc' if last else 'nchw'}_f16", shape, groups, slices, t=F16, last=last, silu=0, x=const(0), k=const(0),
+            x_more={"poke": [[0, 30000]]}, gamma=const(1), beta=const(0), s=last == 1)
     # A cell far from the 4095 others: squares from its mean would be wrong by parts in ten thousand.
     add("outlying_cell_f32", [1, 16, 16, 64], 1, {"COOPERATIVE_VALUES": 4}, silu=0, x_more={"poke": [[i, 1e6] for i in range(4)]})
     return cases
