@@ -49,7 +49,8 @@ stage_unit() {
 stage_interop() { inside build/release/wgk_interop tests/interop; }
 
 # Every package is in order; the row norm and the group norm pass every case on every variant that accepts it, sparse
-# attention on the selected one, whose emulated matrix variants are the real ones but for the leaves. Where PyTorch or ONNX
+# attention on the selected one, whose emulated matrix variants are the real ones but for the leaves; a group norm is planned the
+# same way with and without S. Where PyTorch or ONNX
 # Runtime is installed, it recomputes its numbers. With --full, sparse attention runs on every variant too, and so does the
 # full product of each generator's options. A few random calls of each; more with --full.
 stage_packages() {
@@ -58,6 +59,7 @@ stage_packages() {
   inside python3 tests/docs/readme_test.py . build/release/wgk || rc=1
   inside python3 tests/docs/format_citations_test.py . || rc=1
   inside python3 tests/golden/twins_test.py . build/release/wgk || rc=1
+  inside python3 tests/golden/same_plan_test.py . build/release/wgk || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipSimplifiedLayerNormalization --all-variants || rc=1
   inside build/release/wgk test kernels/com.microsoft.SkipGroupNorm --all-variants || rc=1
   part PyTorch inside python3 tools/cases/skip_group_norm_pytorch.py --check || rc=1
