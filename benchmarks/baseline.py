@@ -5,7 +5,7 @@
   benchmarks/baseline.py nvidia-h200
 
 The newest figure of each case in safe mode counts, with cold buffers, of the selected variant, if its clock was steady; its cost is relative to the copy
-speed of its own run. Cases that no result file has stay as they were. `wgk bench --save-baseline` measures a baseline anew instead (three rounds, of each case the one
+speed of its own run, during which the clocks must have been steady too. Cases that no result file has stay as they were. `wgk bench --save-baseline` measures a baseline anew instead (three rounds, of each case the one
 that cost most), which machines whose speed changes from minute to minute need.
 A check copies between the samples, which result files do not: cases of a few microseconds took 2 to 7 % longer beside copies on an H200, so that a check leaves those
 less room than its 10 %.
@@ -16,7 +16,7 @@ import json
 import pathlib
 import sys
 
-from figures import ours_by_case, timed, unsteady
+from figures import copy_held, ours_by_case, timed, unsteady
 from report import load
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -29,11 +29,12 @@ def key(entry):
 
 def newest(machine):
     """The entries that count, each with the copy speed of its run, and the reports that they are of."""
-    for report in machine.safe:
+    steady = [report for report in machine.safe if copy_held(report)]
+    for report in steady:
         for entry in report["benchmarks"]:
             entry["report"] = report
     for package in machine.packages():
-        for entry in (places["cold"] for places in ours_by_case(machine.safe, package).values() if "cold" in places):
+        for entry in (places["cold"] for places in ours_by_case(steady, package).values() if "cold" in places):
             if package.startswith("com.") and timed(entry) and not unsteady(entry):
                 report = entry["report"]
                 kept = {name: value for name, value in entry.items() if name not in ("report", "gap", "date", "host_seconds")}

@@ -61,6 +61,11 @@ def timed(entry):
     return not entry.get("error_occurred")
 
 
+def copy_held(report):
+    """Whether the clocks held while the run measured its copy speed; figures of its cases say for themselves whether they held."""
+    return report["context"].get("clock_held", True)
+
+
 def run_date(report):
     """Day and minute, UTC."""
     return report["context"]["date"][:16].replace("T", " ")

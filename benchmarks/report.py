@@ -21,7 +21,7 @@ import sys
 import derived_goals
 import goals_page
 import ratio_plot
-from figures import (Machine, beside_empty, beside_fastest, by_date, figure, geometric_mean, is_floor, microseconds, MULTIPLES, ours_by_case, peer_entries, rate, run_date, samples, size_order,
+from figures import (Machine, beside_empty, beside_fastest, by_date, copy_held, figure, geometric_mean, is_floor, microseconds, MULTIPLES, ours_by_case, peer_entries, rate, run_date, samples, size_order,
                      SAMPLES, timed, trusted, trusted_pairs, turns_ratios, untimed_cases)
 from peer_ratios import Ratios, ratios_of, their_entries, WEBGPU
 from verdicts import mean_state, moves_more, STATES
@@ -43,8 +43,10 @@ def context_lines(machine):
     for c in (report["context"] for report in machine.safe + machine.trusted + machine.modes):
         alike[c["date"][:10], ", ".join(name.split(".")[-1] for name in c["packages"]), f"{c['mode']} mode{AWAKE if c.get('kept_awake') else ''}"].append(c)
     for (date, packages, mode), contexts in sorted(alike.items()):
+        runs, contexts = len(contexts), [c for c in contexts if c.get("clock_held", True)] or contexts
+        rest = f" (of {runs - len(contexts)} the clocks fell meanwhile)" if len(contexts) < runs else ""
         copy, empty, dependent = (sorted(c[name] for c in contexts) for name in ("copy_bytes_per_second", "empty_dispatch_seconds", "dependent_dispatch_seconds"))
-        yield (f"- {date}, {packages}, {mode}, {len(contexts)} run{'s' * (len(contexts) > 1)}: copy {between(copy, lambda v: rate(v, 'B/s'))} read + write, empty dispatch "
+        yield (f"- {date}, {packages}, {mode}, {runs} run{'s' * (runs > 1)}{rest}: copy {between(copy, lambda v: rate(v, 'B/s'))} read + write, empty dispatch "
                f"{between(empty, microseconds)} us, dependent dispatch {between(dependent, microseconds)} us")
     peers = collections.Counter()
     for c in (report["context"] for report in machine.peers):
@@ -106,7 +108,7 @@ def goal_of(machine, package, what):
 def package_section(machine, package):
     peers = peer_entries(machine, package)
     names = list(dict.fromkeys(name for entries in peers.values() for name in entries))
-    contexts = {package: report["context"] for report in machine.safe if package in report["context"]["packages"]}
+    contexts = {package: report["context"] for report in machine.safe if package in report["context"]["packages"] and copy_held(report)}
     context = contexts.get(package, machine.safe[0]["context"])
     copy = context["copy_bytes_per_second"]
     yield f"### {package}\n"

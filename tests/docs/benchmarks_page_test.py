@@ -187,6 +187,9 @@ class Baseline(unittest.TestCase):
         made.safe = [self.report("2026-01-02", 2e12, entry("floor 2r2w", 1, True), entry("rows", 40, True), entry("rows (trusted)", 10, True), entry("rows", 4, False)),
                      self.report("2026-01-01", 1e12, entry("rows", 50, True)),
                      self.report("2026-01-03", 3e12, entry("rows", 60, True) | {"case": "unsteady", "clock_held": False}, entry("rows", 1, True) | {"package": "wgk.Ceiling"})]
+        fell = self.report("2026-01-04", 1e11, entry("rows", 41, True))   # while the copy speed was measured
+        fell["context"]["clock_held"] = False
+        made.safe.append(fell)
         kept = entry("rows", 7, True) | {"case": "kept"}
         old = {"context": {"packages": {"com.example.Other": "o"}}, "benchmarks": [entry("rows", 99, True), kept, entry("rows", 8, True) | {"case": "unsteady"}]}
         result = baseline.baseline(made, old)
