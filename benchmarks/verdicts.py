@@ -13,7 +13,7 @@ STATES = f"""- **{REACHED}**: at most 0.5 % above a goal in us (and at least the
   needs what the first read, or in workgroups that wait for each other's sums, or for one sum of their own before their last write, or each by rows, or both, and computes nothing else. This bounds plans of that form, no others.
 - **{MISSED}**: no measurement shows that it cannot be done.
 
-A floor counts where it would miss the goal itself by the same rule, its clock was steady, ours gains on it at most half of what is left to the goal, and it moves no more than the case must ("moves more": it reads everything twice).
+A floor counts where it would miss the goal itself by the same rule, its clock was steady, ours does not beat it by more than 1 %, and it moves no more than the case must ("moves more": it reads everything twice).
 """
 
 
@@ -38,9 +38,9 @@ def moves_more(floor, entry):
 
 def bounds(floor, entry, goal_us):
     """Whether a floor shows that the goal is out of reach: it would miss it itself, moves no more than the case must, its clock was steady, and ours
-    gains on it at most half of what is left to the goal."""
-    us, ours = floor["seconds"]["median"] * 1e6, entry["seconds"]["median"] * 1e6
-    return not unsteady(floor) and not moves_more(floor, entry) and us > TOLERANCE * goal_us and us - ours <= (ours - goal_us) / 2
+    does not beat it by more than 1 %."""
+    us = floor["seconds"]["median"] * 1e6
+    return not unsteady(floor) and not moves_more(floor, entry) and us > TOLERANCE * goal_us and entry["seconds"]["median"] * 1e6 > 0.99 * us
 
 
 def dispatches_of(floor):
