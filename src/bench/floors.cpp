@@ -27,17 +27,20 @@ std::uint64_t workgroups(const PlanPass& pass) {
   return std::uint64_t{pass.dispatch[0]} * pass.dispatch[1] * pass.dispatch[2];
 }
 
+// Lanes of each of the device's subgroups; 0 where it has none, or of several sizes.
+std::uint32_t fixed_subgroup_size(const DeviceCaps& caps) {
+  const int size = caps.subgroup_min_size.value_or(0);
+  const bool fixed = caps.has_feature("subgroups") && caps.subgroup_max_size == size;
+  return fixed ? static_cast<std::uint32_t>(size) : 0;
+}
+
 // Shapes of workgroups that take the streams in `groups` parts, with a number of vectors a lane of
 // `items`; none where that is no floor of `plan` or the device's subgroups have no fixed size.
 std::vector<SumShape> sum_shapes(const Plan& plan, const Streams& streams, const DeviceCaps& caps,
                                  std::uint64_t groups, std::initializer_list<std::uint32_t> items) {
   std::vector<SumShape> shapes;
-  const int size = caps.subgroup_min_size.value_or(0);
-  if (plan.passes.size() != 1 || size < 4 || caps.subgroup_max_size != size || groups == 0 ||
-      groups > 65535 || !caps.has_feature("subgroups")) {
-    return shapes;
-  }
-  const auto subgroup = static_cast<std::uint32_t>(size);
+  const std::uint32_t subgroup = fixed_subgroup_size(caps);
+  if (plan.passes.size() != 1 || subgroup < 4 || groups == 0 || groups > 65535) return shapes;
   const double part = static_cast<double>(streams.bytes / 16) / static_cast<double>(groups);
   const double most =
       std::min(1024.0, caps.limit("maxComputeInvocationsPerWorkgroup").value_or(256));
@@ -171,14 +174,11 @@ RowFloors row_floors(const Plan& plan, const Streams& streams, const DeviceCaps&
     found.shapes = row_shapes(bytes, rows, 4, whole(4), caps);
     found.shapes.append_range(row_shapes(bytes, rows, 16, 1, caps));
   }
-  const int subgroup = caps.subgroup_min_size.value_or(0);
-  if (!kinds.sums || subgroup < 4 || subgroup > 32 || caps.subgroup_max_size != subgroup ||
-      !caps.has_feature("subgroups")) {
-    return found;
-  }
+  const std::uint32_t subgroup = fixed_subgroup_size(caps);
+  if (!kinds.sums || subgroup < 4 || subgroup > 32) return found;
   for (const std::uint64_t unit : {4U, 8U, 16U}) {
     for (RowShape shape : row_shapes(bytes, rows, unit, whole(unit), caps, {512, 640, 704, 1024})) {
-      shape.subgroup = static_cast<std::uint32_t>(subgroup);
+      shape.subgroup = subgroup;
       found.shapes.push_back(shape);
     }
   }
