@@ -173,6 +173,7 @@ Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumSh
                    {"items", static_cast<double>(shape.items)},
                    {"slices", static_cast<double>(shape.slices)},
                    {"parted", static_cast<double>(shape.parted)},
+                   {"late", shape.late ? 1.0 : 0.0},
                    {"width", static_cast<double>(shape.subgroup)}},
                   stream_tensors(reads, writes, shape.bytes()),
                   shape.slices == 1 ? std::array<std::uint32_t, 3>{shape.groups, 1, 1}

@@ -37,12 +37,13 @@ Result<std::shared_ptr<const Plan>> twice_plan(int reads, int writes, const TwoS
                                                std::uint64_t bytes, const StreamShape& shape = {});
 // Reads and writes as streams_plan, in `groups` workgroups of `lanes` lanes (a multiple of
 // `subgroup`, the device's only subgroup size) with `items` vectors of 16 bytes each; the last
-// write of a workgroup waits for a sum over what it read: the floor of a norm with a workgroup a
-// row. Or `slices` workgroups read the same each and write a slice, which is all that they read of
-// the last `parted` buffers.
+// write of a workgroup waits for a sum over what it read, or all of them (`late`): the floor of a
+// norm with a workgroup a row. Or `slices` workgroups read the same each and write a slice, which
+// is all that they read of the last `parted` buffers.
 struct SumShape {
   std::uint32_t groups = 1, lanes = 1, items = 1, subgroup = 1;
   std::uint32_t slices = 1, parted = 0;
+  bool late = false;
   std::uint64_t bytes() const { return std::uint64_t{16} * groups * lanes * items; }
 };
 Result<std::shared_ptr<const Plan>> sums_plan(int reads, int writes, const SumShape& shape);

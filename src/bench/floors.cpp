@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/floors.h"
 
+#include <bit>
 #include <cmath>
 #include <format>
 #include <numeric>
+#include <ranges>
 
 #include "base/checked.h"
 #include "base/try.h"
@@ -220,9 +222,10 @@ std::string streams_label(const StepStreams& streams) {
 }
 
 // How kernels of streams are cut up on a device, the most promising first: one 16-byte vector a
-// lane is best on GPUs, or next to it; processors like few lanes with long loops.
+// lane is best on GPUs, or next to it; processors like few lanes with long loops. And as a plan of
+// `groups` workgroups cuts them up, whose rows may be no power of two; 0: none.
 std::vector<StreamShape> stream_shapes(const DeviceCaps& caps, std::uint64_t bytes,
-                                       std::size_t most) {
+                                       std::size_t most, std::uint64_t groups) {
   std::vector<StreamShape> shapes;
   if (caps.is_fallback_adapter) {
     const auto lanes =
@@ -240,6 +243,12 @@ std::vector<StreamShape> stream_shapes(const DeviceCaps& caps, std::uint64_t byt
          {StreamShape{256, 2}, StreamShape{256, 4}, StreamShape{512, 1}, StreamShape{128, 1}}) {
       if (bytes / 16 % (std::uint64_t{shape.lanes} * shape.items) == 0 && shape.lanes <= lanes)
         shapes.push_back(shape);
+    }
+    for (const std::uint32_t items : {1U, 2U}) {
+      if (groups == 0 || bytes / 16 % (groups * items * 32) != 0) continue;
+      const std::uint64_t own = bytes / 16 / groups / items;
+      if (own > static_cast<std::uint64_t>(lanes) || std::has_single_bit(own)) continue;
+      shapes.push_back({static_cast<std::uint32_t>(own), items});
     }
   }
   if (shapes.size() > most) shapes.resize(most);
@@ -285,7 +294,8 @@ class FloorList {
 Status add_streams(FloorList& list, const Plan& plan, const Streams& streams,
                    const DeviceCaps& caps, std::size_t most) {
   const int reads = list.reads(), writes = list.writes();
-  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, most)) {
+  const std::uint64_t groups = plan.passes.size() == 1 ? workgroups(plan.passes.front()) : 0;
+  for (const StreamShape& shape : stream_shapes(caps, streams.bytes, most, groups)) {
     if (plan.passes.size() <= 1) {
       WGK_TRY(list.add(list.once() + shape_label(shape),
                        streams_plan(reads, writes, streams.bytes, shape), streams.bytes));
@@ -336,12 +346,21 @@ Status add_sums(FloorList& list, const Plan& plan, const Streams& streams, const
   const std::uint64_t groups =
       few_rows ? row_count(plan.tensors[streams.read.front()]) : workgroups(plan.passes.front());
   std::vector<SumShape> shapes = sum_shapes(plan, streams, caps, groups, {1, 2, 4, 8});
-  if (few_rows) shapes.append_range(sliced_shapes(plan, streams, caps, groups));
+  if (few_rows) {
+    shapes.append_range(sliced_shapes(plan, streams, caps, groups));
+  } else if (writes > 1 && !caps.is_fallback_adapter) {
+    // A norm of many rows may also write all that it writes of a row together.
+    for (const std::size_t early : std::views::iota(0UZ, shapes.size())) {
+      shapes.push_back(shapes[early]);
+      shapes.back().late = true;
+    }
+  }
   for (const SumShape& shape : shapes) {
     const std::string slices =
         shape.slices > 1 ? std::format("{} workgroups a row, ", shape.slices) : "";
     WGK_TRY(list.add(
-        std::format("{} with sums, {}{} lanes x {}", list.once(), slices, shape.lanes, shape.items),
+        std::format("{} with sums{}, {}{} lanes x {}", list.once(),
+                    shape.late ? " before all writes" : "", slices, shape.lanes, shape.items),
         sums_plan(reads, writes, shape), shape.bytes()));
   }
   return {};

@@ -232,6 +232,37 @@ TEST(Floors, FewRowsAreAlsoSharedByWorkgroupsThatReadThemWhole) {
   EXPECT_EQ(floors(128, {128, 1, 1}).first, "128 lanes x 1;64 lanes x 2;32 lanes x 4;");
 }
 
+// Many rows are also cut up as the plan does, and summed up before anything is written.
+TEST(Floors, ManyRowsAreAlsoCutUpAsThePlanDoes) {
+  Plan plan;
+  for (const char* port : {"x", "skip", "y", "sum"}) {
+    plan.tensors.push_back(tensor(port, plan.tensors.size() > 1));
+    plan.tensors.back().shape = {128, 2560};
+    plan.tensors.back().byte_length = plan.tensors.back().buffer_size = 128 * 5120;
+  }
+  plan.passes = {pass({0, 1, 2, 3})};
+  plan.passes[0].dispatch = {128, 1, 1};
+  DeviceCaps caps;
+  caps.features = {"subgroups"};
+  caps.limits = {{"maxComputeInvocationsPerWorkgroup", 1024}};
+  caps.subgroup_min_size = caps.subgroup_max_size = 32;
+  const auto labels = [&](const FloorKinds& kinds) {
+    std::string text;
+    for (const Floor& floor : *floors_of(plan, streams_of(plan, 4.0 * 128 * 5120), caps, kinds)) {
+      EXPECT_TRUE(floor.on_buffers_of_case) << floor.label;
+      text += floor.label.substr(10) + ";";
+    }
+    return text;
+  };
+  EXPECT_EQ(labels({.streams = true}),
+            ";, 256 lanes x 2;, 256 lanes x 4;, 512 lanes x 1;, 128 lanes x 1;"
+            ", 320 lanes x 1;, 160 lanes x 2;");
+  EXPECT_EQ(labels({.sums = true}),
+            " with sums, 320 lanes x 1; with sums, 160 lanes x 2;"
+            " with sums before all writes, 320 lanes x 1;"
+            " with sums before all writes, 160 lanes x 2;");
+}
+
 // Rows that no vector of 16 bytes divides are also moved as a kernel takes them that cuts by rows.
 TEST(Floors, OddRowsAreAlsoMovedRowByRow) {
   const auto labels = [](std::vector<std::int64_t> shape, std::uint64_t bytes) {

@@ -258,13 +258,15 @@ TEST(Run, TheSumOfAFloorIsThatOfItsWorkgroup) {
   if (subgroup == 0) GTEST_SKIP() << "no subgroups of one size";
   const auto timer = Timer::make(*device(), true, quick().timer);
   ASSERT_TRUE(timer.has_value());
-  for (const auto& [items, slices] : {std::pair{2U, 1U}, std::pair{2U, 2U}, std::pair{1U, 2U}}) {
-    SCOPED_TRACE(std::format("{} items, {} slices", items, slices));
+  for (const auto& [items, slices, late] :
+       {std::tuple{2U, 1U, false}, {2U, 1U, true}, {2U, 2U, false}, {1U, 2U, false}}) {
+    SCOPED_TRACE(std::format("{} items, {} slices{}", items, slices, late ? ", late" : ""));
     expect_sums(**timer, {.groups = 3,
                           .lanes = 2 * subgroup,
                           .items = items,
                           .subgroup = subgroup,
-                          .slices = slices});
+                          .slices = slices,
+                          .late = late});
   }
 }
 
