@@ -425,7 +425,7 @@ def told():
         for bad in ("nan", "inf"):
             add(f"{bad}_stays_{tag}", [2, 12, 13, 40], 4, t=t, x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot)
     # Eight vectors of a lane and more share reciprocals in float16, up to four each; far from zero, too.
-    for vectors, rows in ((8, 96), (11, 130), (16, 190)):
+    for vectors, rows in ((8, 96), (10, 118), (11, 130), (16, 190)):
         add(f"{vectors}_vectors_f16", [2, rows, 4, 40], 4, {"COOPERATIVE_VALUES": 8 * vectors}, t=F16, bias=True)
     add("silu_far_from_zero_f16", [1, 96, 4, 40], 4, {"COOPERATIVE_VALUES": 64}, t=F16, gamma=const(0), beta=values(*[-100, -1e4, -6e4, 100, 50, -20, 0, -88] * 5),
         tolerance={"abs": 1e-6, "rel": 1e-3})
@@ -443,6 +443,10 @@ def told():
             x_more={"poke": [[0, 30000]]}, gamma=const(1), beta=const(0), s=last == 1)
     # A cell far from the 4095 others: squares from its mean would be wrong by parts in ten thousand.
     add("outlying_cell_f32", [1, 16, 16, 64], 1, {"COOPERATIVE_VALUES": 4}, silu=0, x_more={"poke": [[i, 1e6] for i in range(4)]})
+    # Groups of whole vectors, where reciprocals are shared but the power of SiLU is taken of Y.
+    add("8_vectors_whole_groups_f16", [2, 96, 4, 40], 5, {"COOPERATIVE_VALUES": 64}, t=F16, bias=True)
+    add("silu_far_from_zero_whole_groups_f16", [1, 96, 4, 40], 5, {"COOPERATIVE_VALUES": 64}, t=F16, gamma=const(0),
+        beta=values(*[-100, -1e4, -6e4, 100, 50, -20, 0, -88] * 5), tolerance={"abs": 1e-6, "rel": 1e-3})
     return cases
 
 
