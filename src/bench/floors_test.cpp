@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <format>
+
+#include "bench/device_plans.h"
+
 namespace wgk::bench {
 namespace {
 
@@ -261,6 +265,23 @@ TEST(Floors, ManyRowsAreAlsoCutUpAsThePlanDoes) {
             " with sums, 320 lanes x 1; with sums, 160 lanes x 2;"
             " with sums before all writes, 320 lanes x 1;"
             " with sums before all writes, 160 lanes x 2;");
+}
+
+// A floor that writes all it writes after the sum has the other writes behind it, in one subgroup
+// and in several.
+TEST(Floors, WritesAfterTheSumStandBehindIt) {
+  for (const std::uint32_t lanes : {32U, 64U}) {
+    for (const bool late : {false, true}) {
+      SCOPED_TRACE(std::format("{} lanes{}", lanes, late ? ", late" : ""));
+      const auto plan =
+          sums_plan(2, 2, {.groups = 3, .lanes = lanes, .items = 2, .subgroup = 32, .late = late});
+      ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
+      const std::string& text = *(*plan)->passes.front().wgsl;
+      const std::size_t sum = text.rfind("subgroupAdd("), other = text.find("w1[");
+      ASSERT_TRUE(sum != std::string::npos && other != std::string::npos) << text;
+      EXPECT_EQ(other > sum, late) << text;
+    }
+  }
 }
 
 // Rows that no vector of 16 bytes divides are also moved as a kernel takes them that cuts by rows.

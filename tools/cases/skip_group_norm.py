@@ -351,6 +351,9 @@ def twins():
     for plan, t, shape, last, tunables in (("resident", F16, [2, 9, 8, 80], 1, {**resident, "RESIDENT_LANES": 60, "RESIDENT_MIN_LANES": 32}),
                                            ("resident", F32, [1, 16, 12, 10], 0, resident), ("stream", F32, [2, 33, 31, 80], 1, stream),
                                            ("stream", F16, [1, 16, 48, 40], 0, stream), ("large", F16, [1, 65, 64, 80], 1, {**stream, "LARGE": 0, "COMBINE_ABOVE": 0}),
+                                           # Vectors of a lane share reciprocals; where each is all of one group, gamma and beta come at other times with S.
+                                           ("cooperative_8_vectors_whole_groups", F16, [2, 96, 4, 64], 1, {**cooperative, "COOPERATIVE_VALUES": 64}),
+                                           ("cooperative_10_vectors", F16, [2, 118, 4, 80], 1, {**cooperative, "COOPERATIVE_VALUES": 80}),
                                            # S in a buffer of its own where the call does not return it.
                                            ("apart", F16, [2, 31, 33, 80], 1, {**stream, "SUM_APART": 0}), ("apart", F16, [1, 16, 48, 40], 0, {**stream, "SUM_APART": 0}),
                                            ("cooperative", F16, [2, 17, 9, 80], 1, cooperative), ("cooperative_f32", F32, [2, 17, 9, 40], 1, cooperative),
@@ -425,7 +428,7 @@ def told():
         for bad in ("nan", "inf"):
             add(f"{bad}_stays_{tag}", [2, 12, 13, 40], 4, t=t, x_more={"poke": [[spot[0][0] + 3, bad]]}, ignore=spot)
     # Eight vectors of a lane and more share reciprocals in float16, up to four each; far from zero, too.
-    for vectors, rows in ((8, 96), (10, 118), (11, 130), (16, 190)):
+    for vectors, rows in ((8, 96), (9, 107), (10, 118), (11, 130), (16, 190)):
         add(f"{vectors}_vectors_f16", [2, rows, 4, 40], 4, {"COOPERATIVE_VALUES": 8 * vectors}, t=F16, bias=True)
     add("silu_far_from_zero_f16", [1, 96, 4, 40], 4, {"COOPERATIVE_VALUES": 64}, t=F16, gamma=const(0), beta=values(*[-100, -1e4, -6e4, 100, 50, -20, 0, -88] * 5),
         tolerance={"abs": 1e-6, "rel": 1e-3})
