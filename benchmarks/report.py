@@ -40,12 +40,13 @@ def context_lines(machine):
         yield "**A software adapter: these figures prove host cost and compare CPU programs, never GPU speed.**"
     yield f"\n<details><summary>{len(machine.safe + machine.trusted + machine.modes + machine.peers)} runs: what the machine gave in them, versions of the peers</summary>\n"
     alike = collections.defaultdict(list)
-    for c in (report["context"] for report in machine.safe + machine.trusted + machine.modes):
-        alike[c["date"][:10], ", ".join(name.split(".")[-1] for name in c["packages"]), f"{c['mode']} mode{AWAKE if c.get('kept_awake') else ''}"].append(c)
-    for (date, packages, mode), contexts in sorted(alike.items()):
-        runs, contexts = len(contexts), [c for c in contexts if c.get("clock_held", True)] or contexts
-        rest = f" (of {runs - len(contexts)} the clocks fell meanwhile)" if len(contexts) < runs else ""
-        copy, empty, dependent = (sorted(c[name] for c in contexts) for name in ("copy_bytes_per_second", "empty_dispatch_seconds", "dependent_dispatch_seconds"))
+    for report in machine.safe + machine.trusted + machine.modes:
+        c = report["context"]
+        alike[c["date"][:10], ", ".join(name.split(".")[-1] for name in c["packages"]), f"{c['mode']} mode{AWAKE if c.get('kept_awake') else ''}"].append(report)
+    for (date, packages, mode), reports in sorted(alike.items()):
+        runs, steady = len(reports), [report for report in reports if copy_held(report)] or reports
+        rest = f" (of {runs - len(steady)} the clocks fell meanwhile)" if len(steady) < runs else ""
+        copy, empty, dependent = (sorted(report["context"][name] for report in steady) for name in ("copy_bytes_per_second", "empty_dispatch_seconds", "dependent_dispatch_seconds"))
         yield (f"- {date}, {packages}, {mode}, {runs} run{'s' * (runs > 1)}{rest}: copy {between(copy, lambda v: rate(v, 'B/s'))} read + write, empty dispatch "
                f"{between(empty, microseconds)} us, dependent dispatch {between(dependent, microseconds)} us")
     peers = collections.Counter()
