@@ -38,9 +38,10 @@ struct HostCosts {
 struct Measurement {
   std::string package, name, variant;  // op id, case, variant id
   std::vector<std::string> tags;
-  bool cold = true;       // cold: inputs and outputs rotate past the cache; hot: one set a sample
-  Summary seconds;        // device time of one call, launch gaps of its dispatches included
-  std::size_t calls = 0;  // of one sample, whose time is divided by them
+  std::string plan_digest;  // as `wgk test --plans` prints it; empty: no plan, or an older version
+  bool cold = true;         // cold: inputs and outputs rotate past the cache; hot: one set a sample
+  Summary seconds;          // device time of one call, launch gaps of its dispatches included
+  std::size_t calls = 0;    // of one sample, whose time is divided by them
   std::size_t dispatches = 0;
   double bytes = 0, flops = 0;  // least any algorithm must move and compute
   std::string error;         // why it was not timed (wrong result, no device, ...); empty: it was

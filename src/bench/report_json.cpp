@@ -119,6 +119,7 @@ Json measurement_json(const Measurement& m, const Context& context) {
                             {"clock_retries", m.clock_retries},
                             {"clock_held", m.clock_held},
                             {"largest_error", m.largest_error}});
+  if (!m.plan_digest.empty()) json.set("plan_digest", m.plan_digest);
   if (context.speed.copy_bytes_per_second > 0) {
     json.set("fraction_of_copy", m.bytes_per_second() / context.speed.copy_bytes_per_second);
   }
@@ -146,6 +147,7 @@ Measurement measurement_from(const Json& json) {
       if (const std::string* text = tag.if_string()) m.tags.push_back(*text);
     }
   }
+  m.plan_digest = text_or_empty(json, "plan_digest");
   m.cold = flag(json, "cold");
   m.seconds = summary_from(json, "seconds");
   m.calls = static_cast<std::size_t>(number_or_zero(json, "calls"));

@@ -31,6 +31,7 @@ Report example() {
                     .name = "big",
                     .variant = "plain",
                     .tags = {"h200"},
+                    .plan_digest = "0123456789abcdef0123456789abcdef",
                     .cold = true,
                     .seconds = summarize({10e-6, 11e-6, 12e-6}),
                     .calls = 200,
@@ -69,6 +70,18 @@ TEST(Report, JsonHasTheFormOfGoogleBenchmark) {
   EXPECT_DOUBLE_EQ(*first.find("fraction_of_copy")->if_number(), 0.5);
   EXPECT_EQ(*json.find("benchmarks")->if_array()->at(1).find("error_message")->if_string(),
             "wrong result");
+}
+
+// Reports of older versions do not, and what has no plan cannot.
+TEST(Report, SaysOfWhichPlanAFigureIs) {
+  const Json json = to_json(example());
+  const Json::Array& benchmarks = *json.find("benchmarks")->if_array();
+  EXPECT_EQ(*benchmarks[0].find("plan_digest")->if_string(), "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(benchmarks[1].find("plan_digest"), nullptr);
+  const auto back = report_from_json(json);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->measurements[0].plan_digest, "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(back->measurements[1].plan_digest, "");
 }
 
 TEST(Report, MissingPartsAreErrors) {

@@ -14,6 +14,7 @@
 #include "bench/host_costs.h"
 #include "gpu/transfer.h"
 #include "json/json.h"
+#include "verify/plan_list.h"
 #include "verify/runner.h"
 
 namespace wgk::bench {
@@ -115,6 +116,7 @@ Runner::Entry Runner::prepare(const Workload& workload, const Contender& contend
     WGK_ASSIGN(const auto plan,
                workload.plan(*contender.package, caps, contender.variant, contender.tunables));
     if (contender.variant.empty()) m.variant = plan->variant + contender.label;
+    m.plan_digest = verify::plan_digest(*plan);
     m.dispatches = plan->passes.size();
     WGK_ASSIGN(const LeastWork work, workload.least_work(*contender.package, caps, *plan));
     m.bytes = work.bytes;
@@ -149,13 +151,13 @@ Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rota
   if (caps.is_fallback_adapter && calls.size() > kManySets) kinds.shapes = 1;
   WGK_ASSIGN(const std::vector<Floor> kernels, floors_of(plan, streams, caps, kinds));
   std::vector<Timed> result;
-  const auto add = [&](std::string variant, std::size_t dispatches, double bytes,
-                       Rotation rotation) {
+  const auto add = [&](std::string variant, const Plan& what, double bytes, Rotation rotation) {
     Measurement m{.package = entry.measurement.package,
                   .name = entry.measurement.name,
                   .variant = std::move(variant),
                   .tags = entry.measurement.tags,
-                  .dispatches = dispatches,
+                  .plan_digest = verify::plan_digest(what),
+                  .dispatches = what.passes.size(),
                   .bytes = bytes};
     result.push_back({std::move(m), std::move(rotation)});
   };
@@ -164,12 +166,12 @@ Result<std::vector<Runner::Timed>> Runner::floors(const Entry& entry, const Rota
     WGK_ASSIGN(Rotation rotation, floor.on_buffers_of_case
                                       ? timer_.rotation_on(floor.plan, calls, floor.slots)
                                       : timer_.rotation_of(floor.plan, past));
-    add(floor.label, floor.plan->passes.size(), floor.bytes, std::move(rotation));
+    add(floor.label, *floor.plan, floor.bytes, std::move(rotation));
   }
   if (options_.empty) {
     WGK_ASSIGN(const auto empty, empty_plan());
     WGK_ASSIGN(Rotation rotation, timer_.rotation_of(empty, 0));
-    add(std::string(kEmptyDispatch), 1, 0, std::move(rotation));
+    add(std::string(kEmptyDispatch), *empty, 0, std::move(rotation));
   }
   return result;
 }

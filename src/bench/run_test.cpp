@@ -17,6 +17,7 @@
 #include "gpu/transfer.h"
 #include "json/json.h"
 #include "runtime/test_support.h"
+#include "verify/plan_list.h"
 
 namespace wgk::bench {
 namespace {
@@ -337,6 +338,28 @@ TEST(Run, RefusesToTimeAWrongResult) {
   EXPECT_TRUE(report->measurements[0].error.starts_with("bench/wrong"))
       << report->measurements[0].error;
   EXPECT_EQ(report->measurements[0].seconds.samples, 0U);
+}
+
+// Also of a refused one, of floors and of empty dispatches.
+TEST(Run, SaysOfWhichPlanAFigureIs) {
+  if (device() == nullptr) return;
+  const Subject subject = row_norm();
+  RunOptions options = quick();
+  options.floors = options.empty = true;
+  const auto report = run(*device(), subject, nullptr, options, {});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  const auto workload = Workload::make(*subject.package, subject.benches.front());
+  ASSERT_TRUE(workload.has_value()) << workload.error().to_string();
+  const auto plan = workload->plan(*subject.package, device()->device->caps(), "", {});
+  ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
+  EXPECT_EQ(report->measurements[0].plan_digest, verify::plan_digest(**plan));
+  const auto wrong =
+      run(*device(), row_norm("= inverseSqrt(", "= 2.0 * inverseSqrt("), nullptr, quick(), {});
+  ASSERT_TRUE(wrong.has_value()) << wrong.error().to_string();
+  std::set<std::string> digests = {wrong->measurements[0].plan_digest};
+  for (const Measurement& m : report->measurements) digests.insert(m.plan_digest);
+  EXPECT_EQ(digests.size(), report->measurements.size() + 1);
+  EXPECT_FALSE(digests.contains(""));
 }
 
 TEST(Run, TimesSettingsAndVariantsOnce) {

@@ -4,7 +4,6 @@
 #include "base/digest.h"
 #include "json/json.h"
 #include "verify/expected.h"
-#include "wgk/plan.h"
 
 namespace wgk::verify {
 namespace {
@@ -17,13 +16,17 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-std::string plan_digest(const Planner& planner, const Request& request) {
+std::string digest_or_error(const Planner& planner, const Request& request) {
   const auto plan = planner.plan(request);
   if (!plan) return on_one_line(plan.error().to_string());
-  return digest128(json::write((*plan)->to_json(false))).hex();
+  return plan_digest(**plan);
 }
 
 }  // namespace
+
+std::string plan_digest(const Plan& plan) {
+  return digest128(json::write(plan.to_json(false))).hex();
+}
 
 void list_plans(const std::shared_ptr<const package::Package>& package,
                 const std::vector<package::TestCase>& cases, const DeviceCaps& caps,
@@ -43,7 +46,7 @@ void list_plans(const std::shared_ptr<const package::Package>& package,
     Request request = make_request(*call);
     const bool each = options.all_variants || !options.variant.empty();
     if (test.error || !each) {
-      line(test.name + " " + plan_digest(planner, request));
+      line(test.name + " " + digest_or_error(planner, request));
       continue;
     }
     for (const VariantDecision& decision : planner.explain(request).decisions) {
@@ -51,7 +54,7 @@ void list_plans(const std::shared_ptr<const package::Package>& package,
       if (!is_accepted(decision)) continue;
       request.variant = decision.id;
       line(test.name + " " + decision.id + (decision.verdict == "selected" ? " selected " : " ") +
-           plan_digest(planner, request));
+           digest_or_error(planner, request));
     }
   }
 }
